@@ -1,0 +1,1 @@
+"""accelerators: ROCm, Ascend, NVIDIA: probes, facts and criteria."""

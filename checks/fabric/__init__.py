@@ -1,0 +1,1 @@
+"""NVMe over Fabrics connections: probes, facts and criteria."""

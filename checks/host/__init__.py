@@ -1,0 +1,1 @@
+"""hosts: CPU, memory, clocks, limits, kernel log: probes, facts and criteria."""

@@ -1,0 +1,110 @@
+"""Reading shapes that many tools share: complete lines, JSON documents in noise, ``label: value``, ``path:value``."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from checks.probe import UnreadableOutput
+
+#: Values that tools print for "I do not know"; never a number, never zero.
+NOT_GIVEN = frozenset(
+    {"", "-", "N/A", "[N/A]", "n/a", "[Not Supported]", "Not Supported", "not supported", "Unknown!", "Unknown", "NA"}
+)
+#: Numbers that drivers print for "not implemented" (all bits set).
+SENTINELS = frozenset({4294967295, 65535, 18446744073709551615, 2147483647, -1})
+
+
+def lines(text: str) -> list[str]:
+    """Split into lines; refuses empty text and a last line without its newline, which may be cut in the middle."""
+    if not text.strip():
+        raise UnreadableOutput("the output is empty")
+    if not text.endswith("\n"):
+        raise UnreadableOutput(f"the last line has no newline, the output may be cut: {text.splitlines()[-1][-60:]!r}")
+    return text.splitlines()
+
+
+def json_documents(text: str) -> list[Any]:
+    """Every JSON document that starts at a line's beginning, in order; text around them is skipped.
+
+    Duplicate keys, NaN and Infinity are refused. Raises UnreadableOutput when there is none or one is cut.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+    found: list[Any] = []
+    position = 0
+    for start in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE):
+        if start.start() < position:
+            continue
+        try:
+            document, position = decoder.raw_decode(text, start.end() - 1)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableOutput(f"JSON cannot be read: {error}") from None
+        found.append(document)
+    if not found:
+        raise UnreadableOutput(f"no JSON document in the output, which begins {text.strip()[:80]!r}")
+    return found
+
+
+def json_document(text: str) -> Any:
+    """Return the one JSON document of the output; more than one is refused."""
+    found = json_documents(text)
+    if len(found) != 1:
+        raise UnreadableOutput(f"{len(found)} JSON documents, wanted one")
+    return found[0]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return table
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def entry(table: Any, key: str, kind: type | tuple[type, ...], where: str = "object") -> Any:
+    """``table[key]`` if it is there and of ``kind`` (a bool is no int), else UnreadableOutput."""
+    if not isinstance(table, dict) or key not in table:
+        raise UnreadableOutput(f"{where} has no {key!r}")
+    value = table[key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise UnreadableOutput(f"{where}: {key!r} is {value!r}, wanted {' or '.join(k.__name__ for k in kinds)}")
+    return value
+
+
+def integer(text: str, what: str) -> int:
+    """Decimal digits -> int; anything else (blank, N/A, thousands separators, a unit) is refused."""
+    if re.fullmatch(r"-?\d{1,20}", text.strip(), re.ASCII) is None:
+        raise UnreadableOutput(f"{what} is {text.strip()[:40]!r}, wanted a whole number")
+    return int(text)
+
+
+def decimal(text: str, what: str) -> float:
+    """Digits with an optional decimal point -> float; anything else is refused."""
+    if re.fullmatch(r"[-+]?\d{1,20}(\.\d{1,20})?", text.strip(), re.ASCII) is None:
+        raise UnreadableOutput(f"{what} is {text.strip()[:40]!r}, wanted a number")
+    return float(text)
+
+
+def tree(text: str) -> dict[str, str]:
+    """``grep -s '' FILES`` output, one ``/path:value`` a line -> path to value; a path seen twice keeps all its lines."""
+    found: dict[str, str] = {}
+    for line in lines(text):
+        path, colon, value = _split_path(line)
+        if not colon:
+            raise UnreadableOutput(f"found {line[:80]!r}, wanted /path:value")
+        found[path] = f"{found[path]}\n{value}" if path in found else value
+    return found
+
+
+def _split_path(line: str) -> tuple[str, str, str]:
+    # PCI addresses hold colons (0000:41:00.0), so the value starts at the first colon not inside such an address.
+    found = re.match(
+        r"(/(?:[^:\n]|(?<=[0-9a-f]{4}):(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])|(?<=[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.[0-7]))*):(.*)$",
+        line,
+    )
+    return (found[1], ":", found[2]) if found else (line, "", "")

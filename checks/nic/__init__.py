@@ -1,0 +1,1 @@
+"""Ethernet ports: probes, facts and criteria."""

@@ -1,0 +1,1 @@
+"""NVMe disks: probes, facts and criteria."""

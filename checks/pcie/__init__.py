@@ -1,0 +1,1 @@
+"""PCI Express links: probes, facts and criteria."""

@@ -1,0 +1,34 @@
+"""Sentences that people read, kept as template and values until a report knows the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+def _same(template: str) -> str:
+    return template
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """An English template with named values; ``str()`` is its English text."""
+
+    template: str
+    values: tuple[tuple[str, str | int | float | bool | Phrase], ...] = ()
+
+    def render(self, translate: Callable[[str], str] = _same) -> str:
+        """Fill the translated template; a translation that lost a placeholder falls back to English."""
+        values = {name: v.render(translate) if isinstance(v, Phrase) else v for name, v in self.values}
+        try:
+            return translate(self.template).format(**values) if self.template else ""
+        except (KeyError, IndexError, ValueError):
+            return self.template.format(**values)
+
+    def __str__(self) -> str:
+        return self.render()
+
+
+def say(template: str, /, **values: str | int | float | bool | Phrase) -> Phrase:
+    """Build a :class:`Phrase`; the template must be a literal so that the message catalogue can be extracted."""
+    return Phrase(template, tuple(values.items()))

@@ -1,0 +1,117 @@
+"""A probe: one read-only question to a machine, the parser of its answer, and how the answer may come back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+Fact = TypeVar("Fact")
+
+_GLOB = re.compile(r"[A-Za-z0-9_./:*?\[\]-]+", re.ASCII)
+_ID = re.compile(r"[a-z0-9_.:/-]+", re.ASCII | re.IGNORECASE)
+
+
+class UnreadableOutput(Exception):
+    """A tool's output that cannot be read to a fact; the message says what was found and what was wanted."""
+
+
+class Level(StrEnum):
+    """How much a question disturbs the machine."""
+
+    PASSIVE = "passive"
+    LOAD = "load"
+    DESTRUCTIVE = "destructive"
+
+
+class Streams(StrEnum):
+    """Which of the two output streams the parser reads."""
+
+    STDOUT = "stdout"
+    BOTH = "stdout+stderr"
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """A path pattern that the remote shell expands. Only harmless characters are allowed, so it needs no quoting."""
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if _GLOB.fullmatch(self.pattern) is None:
+            raise ValueError(f"found pattern {self.pattern!r}, wanted letters, digits and _ . / : * ? [ ] -")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device named by what it is (serial), resolved to today's kernel name just before it is asked.
+
+    ``kind`` is ``controller`` (/dev/nvme0) or ``namespace`` (/dev/nvme0n1, the lowest NSID). Kernel names change from
+    boot to boot; serials do not.
+    """
+
+    kind: str
+    serial: str
+
+    def __str__(self) -> str:
+        return f"{{{self.kind} with serial {self.serial}}}"
+
+
+Word = str | Glob | Device
+
+
+@dataclass(frozen=True, slots=True)
+class Probe(Generic[Fact]):
+    """One question. ``parse`` turns the text into a fact or raises UnreadableOutput.
+
+    ``limit`` is in seconds; ``accepted`` are the exit statuses under which the output is worth reading; every other
+    status means that it could not be told.
+    """
+
+    id: str
+    argv: tuple[Word, ...]
+    parse: Callable[[str], Fact]
+    limit: float = 10.0
+    accepted: frozenset[int] = frozenset({0})
+    streams: Streams = Streams.STDOUT
+    level: Level = Level.PASSIVE
+
+    def __post_init__(self) -> None:
+        if _ID.fullmatch(self.id) is None:
+            raise ValueError(f"found probe id {self.id!r}, wanted letters, digits and _ . : / -")
+        if not self.argv or not isinstance(self.argv[0], str):
+            raise ValueError("the first word of a probe must be the tool's name")
+
+    @property
+    def tool(self) -> str:
+        """Name of the program that answers."""
+        return str(self.argv[0])
+
+    @property
+    def devices(self) -> frozenset[Device]:
+        """Devices that must be resolved before the command can run."""
+        return frozenset(word for word in self.argv if isinstance(word, Device))
+
+    def command(self, names: Mapping[Device, str] | None = None) -> str:
+        """Return the shell command line, every word quoted. Without ``names``, devices stand as placeholders (for --plan)."""
+        words = []
+        for word in self.argv:
+            if isinstance(word, Glob):
+                words.append(word.pattern)
+            elif isinstance(word, Device):
+                words.append(shlex.quote(names[word]) if names is not None else str(word))
+            else:
+                words.append(shlex.quote(word))
+        return " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval(Generic[Fact]):
+    """The same question asked twice: counters are judged by the difference, never by their absolute value."""
+
+    before: Fact
+    after: Fact
+    seconds: float

@@ -1,0 +1,1 @@
+"""md RAID, XFS and mounts: probes, facts and criteria."""

@@ -1,0 +1,1 @@
+"""RoCE: GIDs, priorities, congestion control: probes, facts and criteria."""

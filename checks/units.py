@@ -1,0 +1,67 @@
+"""Sizes, rates, link speeds and durations with their units: parse and print. A number without its unit is refused."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_BYTES = {
+    "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
+    "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
+}  # fmt: skip
+_BITS = {"B/S": 1, "KB/S": 10**3, "MB/S": 10**6, "GB/S": 10**9, "TB/S": 10**12}
+_SECONDS = {"US": Decimal("1e-6"), "MS": Decimal("1e-3"), "S": Decimal(1), "MIN": Decimal(60), "H": Decimal(3600)}
+_QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ/]+)\s*", re.ASCII)
+
+
+class UnitError(ValueError):
+    """A quantity whose number or unit is missing or unknown."""
+
+
+def _split(text: str, units: str) -> tuple[Decimal, str]:
+    if not isinstance(text, str) or (found := _QUANTITY.fullmatch(text.replace("µ", "u"))) is None:
+        raise UnitError(f"found {text!r}, wanted a number and a unit ({units})")
+    return Decimal(found[1]), found[2]
+
+
+def parse_bytes(text: str) -> int:
+    """``3.84 TB`` or ``512 KiB`` -> bytes; decimal and binary prefixes are told apart."""
+    value, unit = _split(text, "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+    if unit.upper() not in _BYTES or unit.endswith("b"):
+        raise UnitError(f"found unit {unit!r}, wanted one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+    size = value * _BYTES[unit.upper()]
+    if size != int(size):
+        raise UnitError(f"found {text!r}, which is not a whole number of bytes")
+    return int(size)
+
+
+def parse_rate(text: str) -> int:
+    """``100 Gb/s`` -> bits a second; ``GB/s`` (bytes) is refused so that the two are never mixed up."""
+    value, unit = _split(text, "Mb/s, Gb/s")
+    if unit.upper() not in _BITS or "b" not in unit:
+        raise UnitError(f"found unit {unit!r}, wanted bits a second: kb/s, Mb/s, Gb/s")
+    return int(value * _BITS[unit.upper()])
+
+
+def parse_seconds(text: str) -> float:
+    """``15 s``, ``30 ms`` -> seconds."""
+    value, unit = _split(text, "us, ms, s, min, h")
+    if unit.upper() not in _SECONDS:
+        raise UnitError(f"found unit {unit!r}, wanted one of us, ms, s, min, h")
+    return float(value * _SECONDS[unit.upper()])
+
+
+def show_bytes(size: int) -> str:
+    """Bytes -> ``3.84 TB``; decimal prefixes, three significant digits."""
+    for unit, factor in (("PB", 10**15), ("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if abs(size) >= factor:
+            return f"{size / factor:.4g} {unit}"
+    return f"{size} B"
+
+
+def show_rate(bits: float) -> str:
+    """Bits a second -> ``100 Gb/s``."""
+    for unit, factor in (("Tb/s", 10**12), ("Gb/s", 10**9), ("Mb/s", 10**6), ("kb/s", 10**3)):
+        if abs(bits) >= factor:
+            return f"{bits / factor:.4g} {unit}"
+    return f"{bits:g} b/s"

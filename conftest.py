@@ -1,0 +1,3 @@
+"""Loads the gates: options, fixtures and judging live in kvgate."""
+
+pytest_plugins = ["kvgate.pytest_plugin"]

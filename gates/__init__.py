@@ -1,0 +1,1 @@
+"""The acceptance document, executable: one folder a gate, one test a clause."""

@@ -1,0 +1,1 @@
+"""Machinery: SSH, evidence, ledger, reports. All the I/O, no knowledge of what is good enough."""

@@ -1,0 +1,128 @@
+"""Every exception of kvgate.
+
+::
+
+    KvgateError
+    ├── Refused                 before any host is contacted: exit status 4
+    │   ├── BadInput            inventory, acceptance file or overlay; carries every fault with line and column
+    │   └── NotAllowed          option missing, gate out of order, ledger busy
+    ├── CannotTell              the question has no answer: UNDECIDED (turned into a verdict at one place: kvgate.gate)
+    │   ├── Unreachable         no connection: refused, no route, jump host, login denied
+    │   ├── HostKeyRefused      the host presents another key than the pinned one
+    │   ├── TimedOut            the command or the connection ran into its limit
+    │   ├── LinkLost            the connection ended in the middle
+    │   ├── ToolMissing         the host has no such program
+    │   ├── PermissionDenied    the host refuses, sudo included
+    │   ├── Unsupported         the tool answers that the device or driver does not offer this
+    │   ├── CommandFailed       another exit status than the probe accepts
+    │   ├── Unreadable          the parser refused the output
+    │   ├── Truncated           more output than the limit allows
+    │   ├── NotAskable          the inventory says that this host does not allow the question
+    │   └── DeviceAbsent        no device with that serial answers today
+    └── Unwritable              evidence or ledger could not be written and read back: never PASS
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class KvgateError(Exception):
+    """Root of all exceptions that kvgate raises on purpose."""
+
+
+class Refused(KvgateError):
+    """Refused before any host was contacted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault of an input file. Line and column count from 1; 0 means the file as a whole."""
+
+    file: str
+    line: int
+    column: int
+    where: str
+    found: str
+    wanted: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{place}: {self.where}: found {self.found}, wanted {self.wanted}"
+
+
+class BadInput(Refused):
+    """An input file with all of its faults."""
+
+    def __init__(self, faults: tuple[Fault, ...]) -> None:
+        self.faults = faults
+        super().__init__("\n".join(str(fault) for fault in faults))
+
+
+class NotAllowed(Refused):
+    """An option, order or state that does not permit the run."""
+
+
+class CannotTell(KvgateError):
+    """A question without an answer; the message says what was found and what to do next."""
+
+
+class Unreachable(CannotTell):
+    """No connection to the host."""
+
+
+class HostKeyRefused(CannotTell):
+    """The host's key is not the pinned one; ``presented`` is its SHA256 fingerprint."""
+
+    def __init__(self, message: str, presented: str) -> None:
+        super().__init__(message)
+        self.presented = presented
+
+
+class TimedOut(CannotTell):
+    """A limit ran out."""
+
+
+class LinkLost(CannotTell):
+    """The connection ended in the middle of a batch."""
+
+
+class ToolMissing(CannotTell):
+    """The host has no such program."""
+
+
+class PermissionDenied(CannotTell):
+    """The host refused, with or without sudo."""
+
+
+class Unsupported(CannotTell):
+    """The tool works and says that this device or driver does not offer what was asked."""
+
+
+class CommandFailed(CannotTell):
+    """The command ended with a status under which its output is not read."""
+
+
+class Unreadable(CannotTell):
+    """The output was refused by its parser."""
+
+
+class Truncated(CannotTell):
+    """The output was longer than its cap and was cut."""
+
+
+class NotAskable(CannotTell):
+    """The inventory says that the host does not answer such a question."""
+
+
+class DeviceAbsent(CannotTell):
+    """No device of that identity is there today."""
+
+
+class Unwritable(KvgateError):
+    """Evidence or ledger could not be written, or did not read back as written."""
+
+
+#: Reasons under which an answer that a person declared in the inventory may stand in for the measurement.
+#: A host that is down, slow or garbled is not among them.
+DECLARABLE = (NotAskable, ToolMissing, Unsupported)

@@ -1,0 +1,1 @@
+"""The rack as ordered: read strictly from YAML, with every fault at once."""

@@ -1,0 +1,96 @@
+"""The things of a rack that clauses are about: id, traits that a clause can select on, and the ordered thing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checks.acceptance import Acceptance, Subject
+from checks.decision import Owed
+from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid
+
+Ordered = Disk | Raid | Nic | Mount | Connection | Accelerators
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One subject. ``host`` is the inventory name of its host (empty for the rack); ``ordered`` is what was ordered.
+
+    Attributes of ``ordered`` are reachable on the thing itself: ``disk.serial`` is ``disk.ordered.serial``.
+    """
+
+    kind: Subject
+    id: str
+    host: str
+    ordered: Any
+    machine: Host | None
+    rack: Rack
+    traits: tuple[tuple[str, str], ...]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.ordered, name)
+
+
+def _word(value: object) -> str:
+    return "yes" if value is True else "no" if value is False else "none" if value is None else str(value)
+
+
+def _traits(name: str, host: Host, **more: object) -> tuple[tuple[str, str], ...]:
+    platform = host.accelerators.platform if host.accelerators else None
+    traits = {"role": host.role, "platform": platform, "access": host.access, **more}
+    return tuple((key, _word(value)) for key, value in traits.items())
+
+
+def _host_traits(host: Host) -> dict[str, object]:
+    system = host.system
+    return {
+        "system": system is not None,
+        "service": system is not None and system.service is not None,
+        "storage_nic": any(nic.role == "storage" for nic in host.nics),
+    }
+
+
+def things(rack: Rack) -> Iterator[Thing]:
+    """Every subject of the rack, in inventory order. Ids are unique within a kind."""
+    yield Thing(Subject.RACK, "rack", "", rack, None, rack, (("fabric", _word(rack.fabric is not None)),))
+    for name, host in rack.hosts.items():
+        yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
+        parts: list[tuple[Subject, str, Ordered, Mapping[str, object]]] = []
+        parts += [(Subject.DISK, disk.serial, disk, {"disk": disk.role}) for disk in host.disks]
+        parts += [(Subject.RAID, raid.device, raid, {"level": raid.level}) for raid in host.raid]
+        for nic in host.nics:
+            nic_traits = {
+                "nic": nic.role, "driver": nic.driver, "media": nic.media, "rdma": nic.rdma is not None,
+                "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec,
+            }  # fmt: skip
+            parts.append((Subject.NIC, nic.name, nic, nic_traits))
+        for mount in host.mounts:
+            mount_traits = {
+                "filesystem": mount.filesystem, "striped": mount.stripe is not None, "arm": mount.arm,
+            }  # fmt: skip
+            parts.append((Subject.MOUNT, mount.path, mount, mount_traits))
+        parts += [
+            (Subject.CONNECTION, link.nqn, link, {"ana": link.ana, "transport": link.transport}) for link in host.nvmeof
+        ]
+        if (cards := host.accelerators) is not None:
+            card_traits = {
+                "gds": cards.gds, "nvswitch": cards.nvswitch, "partitioned": cards.compute_partition is not None,
+                "firmware": cards.firmware is not None,
+            }  # fmt: skip
+            parts.append((Subject.ACCELERATORS, "accelerators", cards, card_traits))
+        for kind, part, ordered, more in parts:
+            yield Thing(kind, f"{name}:{part}", name, ordered, host, rack, _traits(name, host, **more))
+
+
+def owed(acceptance: Acceptance, rack: Rack, gate: str) -> list[tuple[Owed, Thing]]:
+    """Clauses x subjects that a run of ``gate`` owes, from agreement and inventory alone. Raises KeyError: unknown trait."""
+    everything = list(things(rack))
+    return [
+        (Owed(clause_id, thing.id, clause.blocking), thing)
+        for clause_id, clause in acceptance.gate(gate).items()
+        for thing in everything
+        if thing.kind is clause.subject and clause.applies(dict(thing.traits))
+    ]

@@ -1,0 +1,1 @@
+"""The results database: typed models, migrations, and the only SQL."""

@@ -1,0 +1,1 @@
+"""What people and programs read: tables, terminal, pages, messages in English and Chinese."""

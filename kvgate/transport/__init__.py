@@ -1,0 +1,1 @@
+"""Ways to ask a host: SSH, a stored run, this machine."""

@@ -1,0 +1,20 @@
+"""Each way the rack can be wrong, by name, and the clauses that must notice. One file a subject."""
+
+from __future__ import annotations
+
+from lab.faults.model import Fault
+
+__all__ = ["Fault", "every"]
+
+
+def every() -> dict[str, Fault]:
+    """Return all faults by name. Raises ValueError when two share a name."""
+    from lab.faults import accelerators, connections, disks, hosts, nics, roce, storage, trouble
+
+    found: dict[str, Fault] = {}
+    for module in (disks, storage, nics, roce, connections, hosts, accelerators, trouble):
+        for fault in module.FAULTS:
+            if fault.name in found:
+                raise ValueError(f"fault {fault.name!r} is defined twice")
+            found[fault.name] = fault
+    return found

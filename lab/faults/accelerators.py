@@ -1,0 +1,7 @@
+"""Faults of accelerators."""
+
+from __future__ import annotations
+
+from lab.faults.model import Fault
+
+FAULTS: tuple[Fault, ...] = ()

@@ -1,0 +1,31 @@
+"""What a fault is: edits of one host's answers, or a way the host itself misbehaves, and who must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lab.machine import Edit
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One named way to be wrong.
+
+    ``on`` selects hosts: ``array``, ``node-01``, ``nodes``, ``all``. ``stops`` are the clauses that must STOP and
+    ``undecided`` those that cannot be told any more; every other clause must come out as on the healthy rack. ``platform`` is the node
+    type the fault needs (``rocm``, ``ascend``, ``nvidia``) or empty. ``behaviour`` is a fault of the host itself:
+    ``changed-host-key``, ``refuse-login``, ``silent``, ``close-early``, ``garbage``, ``banner``, ``cut-in-batch``, ``down``, ``slow``.
+    """
+
+    name: str
+    text: str
+    on: str
+    stops: frozenset[str] = frozenset()
+    undecided: frozenset[str] = frozenset()
+    edits: tuple[Edit, ...] = ()
+    platform: str = ""
+    behaviour: str = ""
+
+    def hits(self, host: str) -> bool:
+        """Whether the host with this name carries the fault."""
+        return self.on == "all" or host == self.on or (self.on == "nodes" and host.startswith("node-"))
