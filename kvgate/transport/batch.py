@@ -42,6 +42,8 @@ class Reply:
     boot_id: str = ""
     complete: bool = False
     garbled: str = ""
+    began_at: int = 0  # bytes up to the end of the BEGIN line
+    ended_at: int = 0  # same for END
 
 
 def check(commands: Sequence[Command]) -> None:
@@ -111,7 +113,7 @@ class _Reader:
         begin = self._line(rb"BEGIN " + _EPOCH + rb" (-|[0-9a-f-]{1,64})")
         if begin is None:
             return Reply(garbled=self._where("the first line"))
-        began, boot_id = begin[1].decode(), begin[2].decode()
+        began, boot_id, began_at = begin[1].decode(), begin[2].decode(), self.at
         ended, garbled = "", ""
         while self.at < len(self.data):
             if end := self._line(rb"END " + _NUMBER + rb" " + _EPOCH):
@@ -134,6 +136,8 @@ class _Reader:
             "" if boot_id == "-" else boot_id,
             complete=bool(ended),
             garbled=garbled,
+            began_at=began_at,
+            ended_at=self.at if ended else 0,
         )
 
     def _mark(self, word: str) -> bytes:

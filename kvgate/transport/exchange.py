@@ -136,18 +136,12 @@ def _answer(command: Command, frame: batch.Frame) -> Answer:
 
 def _clock(outcome: Outcome, reply: batch.Reply) -> Clock | None:
     """Bound host clock minus operator clock: a stamp was made after the script went out and before it arrived here."""
-    stamps = [(reply.began, f" BEGIN {reply.began}"), (reply.ended, f" END {len(reply.frames)} {reply.ended}")]
     low, high = [], []
-    for stamp, text in stamps:
-        at = outcome.stdout.rfind(text.encode()) if stamp else -1
-        if at < 0:
-            continue
-        received = next((when for size, when in outcome.arrivals if size > at), None)
-        if received is None:
-            continue
-        value = float(stamp)
-        low.append(value - received)
-        high.append(value + 10.0 ** -len(stamp.partition(".")[2]) - outcome.sent)
+    for stamp, at in ((reply.began, reply.began_at), (reply.ended, reply.ended_at)):
+        received = next((when for size, when in outcome.arrivals if size >= at), None)
+        if stamp and received is not None:
+            low.append(float(stamp) - received)
+            high.append(float(stamp) + 10.0 ** -len(stamp.partition(".")[2]) - outcome.sent)
     return Clock(max(low), min(high)) if low else None
 
 

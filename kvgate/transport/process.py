@@ -9,7 +9,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO
 
 from kvgate.transport.link import LINGER, Bounds, Ending, Outcome
 
@@ -76,14 +75,14 @@ class _Pump:
         self.process, self.bounds, self.finished, self.outcome = process, bounds, finished, outcome
         self.left = memoryview(stdin)
         self.selector = selectors.DefaultSelector()
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: S101
         for pipe, event in (
             (process.stdin, selectors.EVENT_WRITE),
             (process.stdout, selectors.EVENT_READ),
             (process.stderr, selectors.EVENT_READ),
         ):
-            os.set_blocking(pipe.fileno(), False)
-            self.selector.register(pipe, event)
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self.selector.register(pipe, event)
 
     def run(self, begun: float) -> Ending:
         with self.selector:
@@ -114,35 +113,39 @@ class _Pump:
         for key, _ in self.selector.select(wait):
             pipe = key.fileobj
             if pipe is self.process.stdin:
-                self._write(self.process.stdin)
+                self._write(key)
             elif pipe is self.process.stdout:
-                arrived |= self._read(self.process.stdout, self.outcome.stdout)
+                arrived |= self._read(key, self.outcome.stdout)
                 self.outcome.arrivals.append((len(self.outcome.stdout), time.time()))
-            elif pipe is self.process.stderr:
-                arrived |= self._read(self.process.stderr, self.outcome.stderr)
+            else:
+                arrived |= self._read(key, self.outcome.stderr)
         if not self.selector.get_map():
             time.sleep(wait)
         return arrived
 
-    def _write(self, pipe: IO[bytes]) -> None:
+    def _write(self, key: selectors.SelectorKey) -> None:
         try:
-            self.left = self.left[os.write(pipe.fileno(), self.left[:_PIECE]) :]
+            self.left = self.left[os.write(key.fd, self.left[:_PIECE]) :]
         except BlockingIOError:
             return
         except OSError:
             self.left = self.left[:0]
         if not self.left:
-            self.selector.unregister(pipe)
-            with contextlib.suppress(OSError):
-                pipe.close()
+            self._close(key)
 
-    def _read(self, pipe: IO[bytes], into: bytearray) -> bool:
+    def _read(self, key: selectors.SelectorKey, into: bytearray) -> bool:
         try:
-            piece = os.read(pipe.fileno(), _PIECE)
+            piece = os.read(key.fd, _PIECE)
         except BlockingIOError:
             return False
         if not piece:
-            self.selector.unregister(pipe)
-            pipe.close()
+            self._close(key)
         into += piece
         return bool(piece)
+
+    def _close(self, key: selectors.SelectorKey) -> None:
+        self.selector.unregister(key.fileobj)
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe is key.fileobj:
+                with contextlib.suppress(OSError):
+                    pipe.close()
