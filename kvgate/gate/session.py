@@ -68,6 +68,7 @@ class GateSession:
     answers: Answers | None = None
     judged: dict[Owed, Judged] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
+    decided: Decision | None = None  # as read back from the ledger
     _waiting: list[Owed] = field(default_factory=list)
 
     # ---- what will be asked
@@ -175,7 +176,10 @@ class GateSession:
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. Unwritable or different: never PASS."""
         self.write()
-        decision = self.decision()
+        self.decided = self._finish(self.decision())
+        return self.decided
+
+    def _finish(self, decision: Decision) -> Decision:
         if self.ledger is None or self.run is None:
             return decision
         try:
@@ -192,6 +196,18 @@ class GateSession:
         if self.trouble and decision.outcome is Outcome.PASS:
             return Decision(Outcome.UNDECIDED, decision.verdicts)
         return decision
+
+    def interrupt(self, why: str) -> None:
+        """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
+        try:
+            self.write()
+            if self.evidence is not None:
+                self.evidence.note("interrupted", why=why)
+                self.evidence.sync()
+            if self.ledger is not None and self.run is not None:
+                self.ledger.interrupt(self.run, why)
+        except Unwritable as error:
+            self.trouble.append(str(error))
 
 
 def _dry(*_: object, **__: object) -> Any:
