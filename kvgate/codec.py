@@ -6,13 +6,21 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from checks.acceptance import Acceptance
 from checks.phrase import Phrase
 from checks.verdict import Outcome, Quantity, Verdict
 
 #: What stands in for characters that no text column and no terminal can hold: NUL and lone surrogates.
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+class Seal(NamedTuple):
+    """What a decision and a certificate carry of the evidence: line count, digest of the last line, root over all blobs."""
+
+    lines: int
+    head: str
+    root: str
 
 
 def canonical(value: object) -> str:
@@ -100,11 +108,6 @@ def verdict_from_json(found: object) -> Verdict:
         None if record["note"] is None else phrase_from_json(record["note"]),
         tuple(quantities),
     )
-
-
-def acceptance_text(acceptance: Acceptance) -> str:
-    """The effective clauses as the text whose SHA-256 is :meth:`Acceptance.digest`."""
-    return json.dumps(acceptance.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def _value_to_json(value: str | int | float | bool | Phrase) -> object:

@@ -1,6 +1,7 @@
 """Raw bytes kept before anybody reads them: append-only, content-addressed, hash-chained."""
 
-from kvgate.evidence.check import EvidenceCheck, Seal, check_folder
+from kvgate.codec import Seal
+from kvgate.evidence.check import EvidenceCheck, check_folder
 from kvgate.evidence.mask import Masker
 from kvgate.evidence.record import (
     AskedProbe,

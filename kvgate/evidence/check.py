@@ -6,21 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kvgate.codec import digest
+from kvgate.codec import Seal, digest
 from kvgate.errors import Damaged
 from kvgate.evidence.blobs import Blobs, merkle_root
 from kvgate.evidence.chain import scan
 from kvgate.evidence.packing import references
 from kvgate.evidence.record import read_batch, read_question
-
-
-@dataclass(frozen=True, slots=True)
-class Seal:
-    """What a decision and a certificate carry of the evidence: line count, digest of the last line, root over all blobs."""
-
-    lines: int
-    head: str
-    root: str
 
 
 @dataclass(frozen=True, slots=True)

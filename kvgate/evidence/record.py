@@ -111,9 +111,46 @@ class StoredBatch:
     boot_id: str
     clock: Clock | None
     started_utc: str
-    started_monotonic: float
+    monotonic: float
     seconds: float
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The first line: what the run went by. ``fields`` is everything that was passed, and the surroundings."""
+
+    fields: Mapping[str, object]
+
+    @property
+    def run(self) -> str:
+        """Id of the run."""
+        return take(self.fields, "run", str)
+
+    @property
+    def gate(self) -> str:
+        """Gate that was run. Raises Damaged when the line does not say, as do all of these."""
+        return take(self.fields, "gate", str)
+
+    @property
+    def campaign(self) -> str:
+        """Campaign of the run."""
+        return take(self.fields, "campaign", str)
+
+    @property
+    def inventory(self) -> str:
+        """Text of the inventory, secrets masked."""
+        return take(self.fields, "inventory", str)
+
+    @property
+    def acceptance(self) -> str:
+        """The clauses in force, as canonical JSON."""
+        return take(self.fields, "acceptance", str)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the rack was not a real one."""
+        return take(self.fields, "simulated", bool)
 
 
 def read_question(record: Mapping[str, object], blobs: Blobs) -> StoredAnswer | StoredFailure:

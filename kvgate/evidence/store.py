@@ -13,15 +13,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from kvgate.codec import Seal
 from kvgate.errors import CannotTell, HostKeyRefused, NotAllowed, Unwritable
 from kvgate.evidence.blobs import Blobs, merkle_root
-from kvgate.evidence.check import EvidenceCheck, Seal, check_folder
+from kvgate.evidence.check import EvidenceCheck, check_folder
 from kvgate.evidence.durable import flush_folder, unwritable
 from kvgate.evidence.journal import Journal
 from kvgate.evidence.mask import Masker
 from kvgate.evidence.packing import pack, reference, references, unpack
 from kvgate.evidence.record import (
     AskedProbe,
+    Start,
     StoredAnswer,
     StoredBatch,
     StoredFailure,
@@ -30,6 +32,8 @@ from kvgate.evidence.record import (
 )  # fmt: skip
 from kvgate.evidence.surroundings import surroundings
 from kvgate.transport.base import Answer, Batch
+
+__all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure"]
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _QUESTIONS = ("answer", "failure")
@@ -100,11 +104,11 @@ class Evidence:
         return str(self._journal.line(1)["run"])
 
     @property
-    def start(self) -> dict[str, object]:
-        """What was passed to :meth:`create`, with ``surroundings``: texts and bytes as they were, tuples as lists."""
+    def start(self) -> Start:
+        """What was passed to :meth:`create`: texts and bytes as they were, tuples as lists. Raises Damaged."""
         found = unpack(self._journal.line(1), self._blobs)
         assert isinstance(found, dict)  # noqa: S101 - a line is an object, the journal has verified that
-        return found
+        return Start(found)
 
     @property
     def repaired(self) -> int:
@@ -165,12 +169,12 @@ class Evidence:
         with self._turn:
             self._journal.sync()
 
-    def answer(self, seq: int) -> StoredAnswer:
-        """Return the answer on that line. Raises the host's reason if it gave none, KeyError for another line, Damaged."""
-        found = self._question(seq)
-        if isinstance(found, StoredFailure):
-            raise found.error()
-        return found
+    def answer(self, seq: int) -> StoredAnswer | StoredFailure:
+        """Return what was kept on that line. Raises KeyError for a line that is no question, Damaged."""
+        record = self._journal.line(seq)
+        if record["kind"] not in _QUESTIONS:
+            raise KeyError(seq)
+        return read_question(record, self._blobs)
 
     def answers(self) -> list[StoredAnswer | StoredFailure]:
         """Every question kept, in order; raw bytes are read when looked at. Raises Damaged naming the line."""
@@ -214,12 +218,6 @@ class Evidence:
                 self._journal.sync()
             finally:
                 self._journal.close()
-
-    def _question(self, seq: int) -> StoredAnswer | StoredFailure:
-        record = self._journal.line(seq)
-        if record["kind"] not in _QUESTIONS:
-            raise KeyError(seq)
-        return read_question(record, self._blobs)
 
     def _answer(self, answer: Answer, probe: AskedProbe, contents: list[bytes], masked: int) -> dict[str, object]:
         streams = {}

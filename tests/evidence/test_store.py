@@ -17,7 +17,7 @@ from kvgate.codec import verdict_from_json
 from kvgate.errors import CannotTell, Damaged, HostKeyRefused, NotAllowed, TimedOut
 from kvgate.evidence import AskedProbe, Evidence, StoredAnswer, StoredFailure, label, seq_of
 from kvgate.transport.base import Answer, Batch
-from tests.evidence.conftest import RUN, START, asked, batch
+from tests.evidence.sample import RUN, START, asked, batch
 
 
 def test_what_was_kept_comes_back(tmp_path: Path) -> None:
@@ -33,10 +33,13 @@ def test_what_was_kept_comes_back(tmp_path: Path) -> None:
 def test_a_reason_comes_back_as_its_exception(tmp_path: Path) -> None:
     with Evidence.create(tmp_path, RUN, START) as evidence:
         kept = evidence.keep(batch(), asked(), 1)
+        slow, key = evidence.answer(kept["slow"]), evidence.answer(kept["key"])
+        assert isinstance(slow, StoredFailure)
+        assert isinstance(key, StoredFailure)
         with pytest.raises(TimedOut, match="nvme list took more than 10 s"):
-            evidence.answer(kept["slow"])
+            raise slow.error()
         with pytest.raises(HostKeyRefused) as caught:
-            evidence.answer(kept["key"])
+            raise key.error()
         assert caught.value.presented == "SHA256:abc"
 
 
@@ -65,9 +68,12 @@ def test_a_folder_moved_to_another_machine_holds_everything(folder: Path, tmp_pa
     shutil.move(folder, moved)
     with Evidence.open(moved) as evidence:
         assert evidence.run == RUN
-        start = evidence.start
+        start = evidence.start.fields
         assert {name: start[name] for name in START} == START
         assert "python" in start["surroundings"]
+        assert evidence.start.inventory == START["inventory"]
+        with pytest.raises(Damaged, match="field 'simulated'"):
+            _ = evidence.start.simulated
         assert len(evidence.answers()) == 10
         assert evidence.index()["fx100-a", "q1", 1].stdout == b"fx100-a says 1\n"
         assert [b.host for b in evidence.batches()] == ["node-01", "fx100-a"]
@@ -85,14 +91,18 @@ def test_the_same_question_asked_twice_is_told_apart(tmp_path: Path) -> None:
 
 def test_equal_outputs_are_stored_once(folder: Path) -> None:
     check = Evidence.open(folder).verify()
-    assert check.blobs == len(list(folder.glob("blobs/*/*.gz"))) == 6 + 1 + 1  # six texts, one empty stderr, the inventory
+    assert (
+        check.blobs == len(list(folder.glob("blobs/*/*.gz"))) == 6 + 1 + 1
+    )  # six texts, one empty stderr, the inventory
     assert check.strays == 0
 
 
 def test_notes_hold_long_texts_bytes_phrases_and_verdicts(tmp_path: Path) -> None:
     verdict = Verdict.of(True, say("x{n}", n=4), "x4")
     with Evidence.create(tmp_path, RUN, START) as evidence:
-        seq = evidence.note("verdict", text="a\nb", raw=b"\0\xff", many=[1, 2.5, None, True], verdict=verdict, phrase=say("hi"))
+        seq = evidence.note(
+            "verdict", text="a\nb", raw=b"\0\xff", many=[1, 2.5, None, True], verdict=verdict, phrase=say("hi")
+        )
         (found,) = evidence.notes("verdict")
     assert (found["seq"], found["text"], found["raw"], found["many"]) == (seq, "a\nb", b"\0\xff", [1, 2.5, None, True])
     assert verdict_from_json(found["verdict"]) == verdict
@@ -183,7 +193,9 @@ def test_a_line_that_is_no_answer_is_no_answer(folder: Path) -> None:
 def test_a_large_output_is_kept_whole(tmp_path: Path) -> None:
     big = bytes(range(256)) * 40_000
     with Evidence.create(tmp_path, RUN, START) as evidence:
-        kept = evidence.keep(Batch("h", {"k": Answer("k", big, b"", 0, 1.0, truncated=True)}), {"k": AskedProbe("p", "l", "passive")}, 1)
+        kept = evidence.keep(
+            Batch("h", {"k": Answer("k", big, b"", 0, 1.0, truncated=True)}), {"k": AskedProbe("p", "l", "passive")}, 1
+        )
         found = evidence.answer(kept["k"])
         assert isinstance(found, StoredAnswer)
         assert found.stdout == big
@@ -201,7 +213,8 @@ def test_nine_hosts_of_ninety_answers_are_kept_in_half_a_second(tmp_path: Path) 
     text = b"Temperature: 300 K\n" * 60
     many = {f"k{n}": AskedProbe("p", "l", "passive") for n in range(90)}
     batches = [
-        Batch(f"h{h}", {f"k{n}": Answer(f"k{n}", b"%d %d\n" % (h, n) + text, b"", 0, 0.1) for n in range(90)}) for h in range(9)
+        Batch(f"h{h}", {f"k{n}": Answer(f"k{n}", b"%d %d\n" % (h, n) + text, b"", 0, 0.1) for n in range(90)})
+        for h in range(9)
     ]
     with Evidence.create(tmp_path, RUN, START) as evidence:
         begun = time.perf_counter()
