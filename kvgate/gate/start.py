@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -17,7 +17,7 @@ from kvgate.errors import NotAllowed
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import Progress, replay
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
@@ -120,15 +120,14 @@ class Started:
 
     session: GateSession
     still_owed: set[Owed]
-    _closing: list[Transport | Evidence | Ledger] = field(default_factory=list)
+    transport: Transport | None = None
 
     def __enter__(self) -> Started:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for part in self._closing:
-            if isinstance(part, Transport):
-                part.close()
+        if self.transport is not None:
+            self.transport.close()
 
 
 def code_version() -> str:
@@ -187,7 +186,7 @@ def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | No
         },
     )
     transport = transport_for(prepared.inventory)
-    started = Started(session, set(owed), [transport])
+    started = Started(session, set(owed), transport)
     try:
         session.look(tests, transport, progress)
     except BaseException:
@@ -211,9 +210,12 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     still = set(ledger.stale(run))
     session.run = run
     session.evidence = Evidence.open(Path(run.evidence), write=True)
-    session.already = ledger.recorded(run)
+    session.judged = {
+        item: Judged(verdict, basis, reason, numbers)
+        for item, (verdict, numbers, basis, reason) in ledger.recorded(run).items()
+    }
     transport = transport_for(prepared.inventory)
-    started = Started(session, still, [transport])
+    started = Started(session, still, transport)
     try:
         session.look([test for test in tests if test.owed in still], transport, progress)
     except BaseException:
