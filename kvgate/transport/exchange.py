@@ -47,8 +47,13 @@ class _Watch:
         return self.reply
 
 
-def shell(link: Link, host: str, commands: Sequence[Command], *, become: bool, deadlines: Deadlines) -> Batch:
-    """Run all commands as one ``sh -s`` batch. Raises CannotTell when the host never took the batch."""
+def shell(
+    link: Link, host: str, commands: Sequence[Command], *, become: bool, deadlines: Deadlines, notes: Sequence[str] = ()
+) -> Batch:
+    """Run all commands as one ``sh -s`` batch. Raises CannotTell when the host never took the batch.
+
+    ``notes`` may grow while the batch runs and goes into it as it is at the end.
+    """
     begun = time.monotonic(), datetime.now(UTC)
     nonce = secrets.token_hex(16)
     script = batch.build(nonce, commands)
@@ -59,14 +64,24 @@ def shell(link: Link, host: str, commands: Sequence[Command], *, become: bool, d
     if not reply.began and outcome.status == NO_DIRECTORY:
         told = _one_by_one(link, host, commands, deadlines, _bare(become))
         told.notes.append("the host has no private temporary directory: commands were run one by one")
-    told.notes[:0] = outcome.notes
+    told.notes[:0] = [*notes, *outcome.notes]
     return _batch(link, host, told, begun)
 
 
-def single(link: Link, host: str, commands: Sequence[Command], *, tools: Sequence[str], become: bool, deadlines: Deadlines) -> Batch:
+def single(
+    link: Link,
+    host: str,
+    commands: Sequence[Command],
+    *,
+    tools: Sequence[str],
+    become: bool,
+    deadlines: Deadlines,
+    notes: Sequence[str] = (),
+) -> Batch:
     """Run each command by itself, as devices without a POSIX shell want it; tools that are not named are not asked."""
     begun = time.monotonic(), datetime.now(UTC)
     told = _one_by_one(link, host, commands, deadlines, lambda command: (_SUDO if become else "") + command.line, tools)
+    told.notes[:0] = notes
     return _batch(link, host, told, begun)
 
 
