@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checks.parsers import nvme_smart_log, smartctl
-from checks.parsers.sysfs_nvme import Controller, NvmeTree
+from checks.parsers.sysfs_nvme import Controller, Endpoint, NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 
@@ -79,3 +79,15 @@ def size_bytes(tree: NvmeTree, controller: Controller) -> int | None:
     sizes = [one.sectors for one in tree.namespaces(controller)]
     known = [size for size in sizes if size is not None]
     return sum(known) * 512 if known and len(known) == len(sizes) else None
+
+
+def endpoint(tree: NvmeTree, serial: str) -> Endpoint | None:
+    """The PCI Express side of a disk; None when the disk is not (unmistakably) there."""
+    found = disk(tree, serial)
+    return None if isinstance(found, Phrase) else found.endpoint
+
+
+def address(tree: NvmeTree, serial: str) -> str | None:
+    """PCI address of a disk today; None when the disk is not (unmistakably) there."""
+    found = disk(tree, serial)
+    return None if isinstance(found, Phrase) else found.address

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from checks.bounds import at_least, exactly
 from checks.parsers.lspci import PciEndpoint
-from checks.phrase import Phrase, say
+from checks.phrase import say
 from checks.probe import Interval
 from checks.verdict import Quantity, Verdict, worst
 
@@ -98,11 +98,11 @@ def no_new_corrected_errors(links: Interval[Link | None], allowed: int) -> Verdi
     )
 
 
-def payload(endpoints: Collection[PciEndpoint], bdf: str | Phrase | None, least: int, least_read: int) -> Verdict:
+def payload(endpoints: Collection[PciEndpoint], bdf: str | None, least: int, least_read: int) -> Verdict:
     """The device may move at least ``least`` bytes a packet and ask for ``least_read`` bytes a read."""
     required = say("MaxPayload >= {least} B, MaxReadReq >= {read} B", least=least, read=least_read)
     found = [one for one in endpoints if one.bdf == bdf]
-    if not isinstance(bdf, str) or len(found) != 1:
+    if bdf is None or len(found) != 1:
         return Verdict.undecided(_GONE, required)
     size, read = found[0].max_payload, found[0].max_read_request
     if size is None or read is None:
