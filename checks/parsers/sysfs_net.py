@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from checks.lexing import SENTINELS, decimal, integer, tree
+from checks.lexing import SENTINELS, integer, link_speed, link_width, tree
 from checks.probe import UnreadableOutput
 
 COMMAND = "sysfs-net"
 
 _ROOT = re.compile(r"/sys/class/net/([^/]+)/(.+)")
-_GTS = re.compile(r"(\d{1,3}(?:\.\d)?) GT/s(?: PCIe)?", re.ASCII)
 _ABOVE = ("", "../", "../../", "../../../", "../../../../")
-#: Widths that mean "no link" or "not known": 63 is the field with all bits set.
-_NO_WIDTH = frozenset({0, 63, 255})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +116,7 @@ def _lanes(found: dict[str, str], prefix: str) -> Lanes:
     speed, width = found.get(f"{prefix}_speed"), found.get(f"{prefix}_width")
     if speed is None or width is None:
         raise UnreadableOutput(f"{prefix}: speed or width is absent")
-    gts = _GTS.fullmatch(speed)
-    if gts is None and not speed.startswith("Unknown"):
-        raise UnreadableOutput(f"{prefix}_speed is {speed[:40]!r}, wanted GT/s")
-    lanes = integer(width, f"{prefix}_width")
-    return Lanes(decimal(gts[1], "speed") if gts else None, None if lanes in _NO_WIDTH else lanes)
+    return Lanes(link_speed(speed), link_width(width))
 
 
 def _errors(found: dict[str, str], name: str) -> tuple[tuple[str, int], ...] | None:
