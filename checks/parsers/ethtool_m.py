@@ -37,24 +37,35 @@ _FAULT = ("Rx loss of signal", "Tx loss of signal", "Tx fault")
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One optical lane. Power in dBm, bias in mA; ``dark`` names the directions with no light at all (rx, tx)."""
+    """One optical lane. Power in dBm, bias in mA, None where not given; dark means no light at all (-inf dBm)."""
 
     number: int | None  # as printed; None for a module with one lane
     bias_ma: float | None
     tx_dbm: float | None
     rx_dbm: float | None
-    dark: tuple[str, ...]
+    tx_dark: bool
+    rx_dark: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The module's own limits of one quantity: bias (mA), tx and rx (dBm), temperature (degrees C), voltage (V)."""
+    """The module's own limits of one quantity, in the quantity's unit."""
 
-    of: str
     high_alarm: float
     high_warning: float
     low_warning: float
     low_alarm: float
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Limits of bias (mA), tx and rx power (dBm), temperature (degrees C), voltage (V); None unless all four are given."""
+
+    bias: Limits | None
+    tx: Limits | None
+    rx: Limits | None
+    temperature: Limits | None
+    voltage: Limits | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +83,7 @@ class Module:
     voltage_v: float | None
     flags: bool | None
     lanes: tuple[Lane, ...]
-    limits: tuple[Limits, ...]
+    thresholds: Thresholds
     raised: tuple[str, ...]
 
 
@@ -109,7 +120,7 @@ def parse(text: str) -> Module:
         voltage_v=_measure(words, "Module voltage", _VOLT),
         flags=None if kept is None else kept == "Yes",
         lanes=_lanes(words),
-        limits=_limits(words),
+        thresholds=_thresholds(words),
         raised=_raised(words),
     )
 
@@ -144,7 +155,7 @@ def _lanes(words: dict[str, str]) -> tuple[Lane, ...]:
     return tuple(
         Lane(
             number, found[number].get("bias"), found[number].get("tx"), found[number].get("rx"),
-            tuple(kind for kind in ("rx", "tx") if kind in found[number] and found[number][kind] is None),
+            found[number].get("tx", 0) is None, found[number].get("rx", 0) is None,
         )
         for number in order
     )  # fmt: skip
@@ -158,7 +169,7 @@ def _level(kind: str, shape: re.Match[str]) -> float | None:
     return decimal(shape[1 if kind == "bias" else 2], kind)
 
 
-def _limits(words: dict[str, str]) -> tuple[Limits, ...]:
+def _thresholds(words: dict[str, str]) -> Thresholds:
     found: dict[str, dict[str, float]] = {}
     for label, value in words.items():
         place = _THRESHOLD.fullmatch(label)
@@ -174,7 +185,8 @@ def _limits(words: dict[str, str]) -> tuple[Limits, ...]:
         number = decimal(read[2] if shape is _POWER else read[1], label)
         found.setdefault(of, {})[f"{place[2]}_{place[3]}"] = number
     four = ("high_alarm", "high_warning", "low_warning", "low_alarm")
-    return tuple(Limits(of, *(table[name] for name in four)) for of, table in found.items() if len(table) == len(four))
+    limits = {of: Limits(*(table[name] for name in four)) for of, table in found.items() if len(table) == len(four)}
+    return Thresholds(*(limits.get(of) for of in ("bias", "tx", "rx", "temperature", "voltage")))
 
 
 def _raised(words: dict[str, str]) -> tuple[str, ...]:

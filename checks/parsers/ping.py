@@ -39,8 +39,8 @@ class Echoes:
 
     address: str | None
     payload: int | None  # bytes
-    sent: int
-    received: int
+    sent: int | None  # None where nothing was sent
+    received: int | None
     errors: int | None
     average_ms: float | None
     local_mtu: int | None
@@ -61,7 +61,7 @@ def parse(text: str) -> Echoes:
     if not totals:
         if refused is None:
             raise UnreadableOutput(f"no statistics line in the output, which ends {rows[-1][-80:]!r}")
-        return Echoes(head[1] if head else None, None, 0, 0, None, None, None, None, refused)
+        return Echoes(head[1] if head else None, None, None, None, None, None, None, None, refused)
     total = totals[0]
     if integer(total[2], "received") > integer(total[1], "transmitted"):
         raise UnreadableOutput(f"{total[2]} packets received of {total[1]} transmitted")

@@ -16,6 +16,7 @@ from checks.probe import UnreadableOutput
 COMMAND = "sysfs-net"
 
 _ROOT = re.compile(r"/sys/class/net/([^/]+)/(.+)")
+_TABLES = ("device/uevent", "device/aer_dev_")
 _ABOVE = ("", "../", "../../", "../../../", "../../../../")
 
 
@@ -58,6 +59,8 @@ def parse(text: str) -> NetDevice:
         place = _ROOT.fullmatch(path)
         if place is None:
             raise UnreadableOutput(f"found {path[:80]!r}, wanted a path below /sys/class/net/<interface>/")
+        if "\n" in value and not place[2].startswith(_TABLES):
+            raise UnreadableOutput(f"{path} stands twice")
         names.add(place[1])
         found[place[2]] = value
     if len(names) != 1:
