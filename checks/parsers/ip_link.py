@@ -25,7 +25,8 @@ class Interface:
     state: str
     flags: tuple[str, ...]
     parent: str | None  # PCI address, for example
-    master: str | None
+    master: str | None  # the bond or bridge it belongs to
+    lower: str | None  # the interface that a VLAN stands on
 
 
 def parse(text: str) -> tuple[Interface, ...]:
@@ -54,4 +55,5 @@ def _interface(row: Any) -> Interface:
         flags=tuple(flags),
         parent=entry(row, "parentdev", str, name) if "parentdev" in row else None,
         master=entry(row, "master", str, name) if "master" in row else None,
+        lower=row["link"] if isinstance(row.get("link"), str) else None,
     )
