@@ -15,6 +15,7 @@ from checks.parsers.ethtool_show_fec import Fec
 from checks.parsers.ip_addr import Address
 from checks.parsers.ip_link import Interface
 from checks.parsers.lldpctl import Neighbour
+from checks.parsers.od_pci_config import PciConfig
 from checks.parsers.ping import Echoes
 from checks.parsers.sysfs_net import Lanes
 from checks.phrase import say
@@ -264,3 +265,13 @@ def _same(local: str, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> 
         return ipaddress.ip_address(local) == wanted
     except ValueError:
         return False
+
+
+def moves_large_packets(config: PciConfig, payload: int, request: int) -> Verdict:
+    """The card sends at least ``payload`` bytes and asks for at least ``request`` bytes in one PCI Express packet."""
+    sizes = facts.packet_sizes(config)
+    names = ("largest payload", "largest read request")
+    return worst(
+        bounds.at_least(name, size, limit, "bytes")
+        for name, size, limit in zip(names, sizes, (payload, request), strict=True)
+    )

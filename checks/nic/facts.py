@@ -10,6 +10,7 @@ from checks.parsers.ethtool import Settings
 from checks.parsers.ethtool_i import DriverInfo
 from checks.parsers.ethtool_m import Lane, Limits, Module
 from checks.parsers.ip_link import Interface
+from checks.parsers.od_pci_config import PciConfig
 from checks.parsers.sysfs_net import Lanes, NetDevice
 
 #: GT/s of each PCI Express generation, as the kernel prints them.
@@ -96,3 +97,11 @@ def lit_lanes(module: Module) -> Sequence[Lane]:
 def usable(limits: Limits | None) -> bool:
     """Whether limits are in order. A module page that was not read gives zeros or numbers that contradict each other."""
     return limits is not None and (limits.low_alarm <= limits.low_warning < limits.high_warning <= limits.high_alarm)
+
+
+def packet_sizes(config: PciConfig) -> tuple[int | None, int | None]:
+    """(largest payload, largest read request) in bytes from the device control register; None for reserved codes."""
+    low, high = (int(byte, 16) for byte in config.device_control.split())
+    codes = (low >> 5 & 7, high >> 4 & 7)
+    payload, request = (128 << code if code <= 5 else None for code in codes)
+    return payload, request

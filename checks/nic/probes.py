@@ -13,6 +13,7 @@ from checks.parsers import (
     ip_addr,
     ip_link,
     lldpctl,
+    od_pci_config,
     ping,
     sysfs_net,
 )
@@ -103,3 +104,9 @@ def echoes(interface: str, address: str, size: int) -> Probe[ping.Echoes]:
         accepted=frozenset({0, 1, 2}),
         streams=Streams.BOTH,
     )
+
+
+def pci_config(interface: str) -> Probe[od_pci_config.PciConfig]:
+    """PCI configuration space of the card, where packet sizes stand; root reads all of it."""
+    path = f"/sys/class/net/{interface}/device/config"
+    return Probe("pci-config", ("od", "-An", "-v", "-tx1", path), od_pci_config.parse)
