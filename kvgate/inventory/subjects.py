@@ -64,7 +64,7 @@ def things(rack: Rack) -> Iterator[Thing]:
         for nic in host.nics:
             nic_traits = {
                 "nic": nic.role, "driver": nic.driver, "media": nic.media, "rdma": nic.rdma is not None,
-                "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec,
+                "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec, "numa": nic.numa is not None,
             }  # fmt: skip
             parts.append((Subject.NIC, nic.name, nic, nic_traits))
         for mount in host.mounts:
