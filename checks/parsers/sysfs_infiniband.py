@@ -16,7 +16,7 @@ from checks.probe import UnreadableOutput
 COMMAND = "sysfs-infiniband"
 
 _PATH = re.compile(r"/sys/class/infiniband/([\w.-]+)/(?:ports/(\d{1,3})/([\w./-]+)|([\w./-]+))", re.ASCII)
-_STATE = re.compile(r"(\d): (\w+)", re.ASCII)
+_STATE = re.compile(r"(\d): (\w+(?: \w+)?)", re.ASCII)
 _RATE = re.compile(r"\d{1,5}(\.\d)? Gb/sec \(\d{1,2}X [A-Z0-9]+\)", re.ASCII)
 _GID = re.compile(r"[0-9a-f]{4}(:[0-9a-f]{4}){7}", re.ASCII)
 _ZERO = "0000:0000:0000:0000:0000:0000:0000:0000"
