@@ -8,8 +8,8 @@ that writes to ``/dev/kmsg`` is passed over. A log without a single time stamp i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -91,41 +91,51 @@ _BDF = r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 _WORDINGS: tuple[tuple[str, str], ...] = (
     (
         "nvme",
-        r"nvme (?P<device>nvme\d+): (?:"
-        r"(?P<nvme_reset>I/O .*timeout, reset|.*\btimeout, disable controller|controller is down; will reset|resetting controller|"
-        r"Device not ready; aborting (?:reset|initiali[sz]ation))|"
-        r"(?P<nvme_timeout>I/O .*timeout, (?:aborting|completion polled))|"
-        r"(?P<nvme_dead>Disabling device after reset failure|Removing after probe failure|Device shutdown incomplete|"
-        r"failed to set APST|Identify Controller failed|failed to mark controller)|"
-        r"(?P<fabric_connected>new ctrl: NQN)|(?P<fabric_disconnected>Removing ctrl: NQN)|"
-        r"(?P<fabric_refused>Connect [A-Z]\S*(?: \S+)* (?:Parameter|failed)|Connect command failed|failed to connect (?:queue|socket)|"
-        r"rdma connection establishment failed|rdma_resolve_\w+ failed|(?:address|route) resolution failed|Connect rejected)|"
-        r"(?P<fabric_removed>Removing controller)|(?P<fabric_recovered>Successfully reconnected)|"
-        r"(?P<fabric_lost>starting error recovery|Reconnecting in \d|Failed reconnect attempt|failed nvme_keep_alive_end_io|"
-        r"I/O .*\btimeout$|queue \d+: timeout|keep-alive timer|.*\bkeep-alive\b.*\bexpired|receive failed|"
-        r"(?:RECV|SEND|MEMREG|LOCAL_INV) for CQE .* failed|disconnected \(\d+\)))",
+        (
+            r"nvme (?P<device>nvme\d+): (?:"
+            r"(?P<nvme_reset>I/O .*timeout, reset|.*\btimeout, disable controller|controller is down; will reset|resetting controller|"
+            r"Device not ready; aborting (?:reset|initiali[sz]ation))|"
+            r"(?P<nvme_timeout>I/O .*timeout, (?:aborting|completion polled))|"
+            r"(?P<nvme_dead>Disabling device after reset failure|Removing after probe failure|Device shutdown incomplete|"
+            r"failed to set APST|Identify Controller failed \(-|failed to mark controller)|"
+            r"(?P<fabric_connected>new ctrl: NQN)|(?P<fabric_disconnected>Removing ctrl: NQN)|"
+            r"(?P<fabric_refused>Connect [A-Z]\S*(?: \S+)* (?:Parameter|failed)|Connect command failed|"
+            r"Identify Controller failed \(\d|failed to connect (?:queue|socket)|"
+            r"rdma connection establishment failed|rdma_resolve_\w+ failed|(?:address|route) resolution failed|Connect rejected)|"
+            r"(?P<fabric_removed>Removing controller)|(?P<fabric_recovered>Successfully reconnected)|"
+            r"(?P<fabric_lost>starting error recovery|Reconnecting in \d|Failed reconnect attempt|failed nvme_keep_alive_end_io|"
+            r"I/O .*\btimeout$|queue \d+: timeout|keep-alive timer|.*\bkeep-alive\b.*\bexpired|receive failed|"
+            r"(?:RECV|SEND|MEMREG|LOCAL_INV) for CQE .* failed|disconnected \(\d+\)))"
+        ),
     ),
-    ("keep-alive timer", r"(?P<fabric_lost>nvmet: ctrl (?P<device>\d+) keep-alive timer \(\d+ seconds\) expired)"),
+    (
+        "nvmet: ctrl",
+        r"(?P<fabric_lost>nvmet: ctrl (?P<device>\d+) (?:keep-alive timer \(\d+ seconds\) expired|fatal error))",
+    ),
     ("path - ", r"block (?P<device>nvme\w+): (?P<path_lost>no (?:usable|available) path - )"),
     ("CQE", r"(?:\S+ )?(?P<device>mlx\d_\d+|\w+_\d+):.*(?P<rdma_error>dump_cqe|\bCQE error\b|error cqe)"),
     ("syndrome", r"(?:\S+ )?(?P<device>mlx\d_\d+):.*(?P<rdma_error>mlx5_poll_one\b.*syndrome)"),
     (
         "rror, dev ",
-        r"(?P<block_error>(?:blk_update_request: |print_req_error: )?(?:critical )?(?:I/O|medium|target|space allocation|"
-        r"nexus|protection|operation not supported)? ?error, dev (?P<device>[\w-]+), sector)",
+        (
+            r"(?P<block_error>(?:blk_update_request: |print_req_error: )?(?:critical )?(?:I/O|medium|target|space allocation|"
+            r"nexus|protection|operation not supported)? ?error, dev (?P<device>[\w-]+), sector)"
+        ),
     ),
     ("I/O Error (sct", r"(?P<device>nvme\w+): (?P<block_error>\S.*LBA \d+, \d+ blocks, I/O Error \(sct)"),
     ("Buffer I/O error", r"(?P<block_error>Buffer I/O error on dev (?P<device>[\w-]+),)"),
-    ("md", r"md/?\w*:(?P<device>md\w+): (?P<md_failed>Disk failure on|.*failing array)"),
+    ("md/raid", r"md/raid\d*:?(?P<device>md\w+): (?P<md_failed>Disk failure on|.*failing array)"),
     ("writeback error", r"(?P<device>[\w-]+): (?P<xfs_error>writeback error on inode)"),
     (
         "XFS (",
-        r"XFS \((?P<device>[^)]+)\): (?:"
-        r"(?P<xfs_shutdown>.*Shutting down filesystem|.*Filesystem has been shut down|User initiated shutdown|xfs_do_force_shutdown)|"
-        r"(?P<xfs_error>metadata I/O error|.*[Cc]orruption (?:detected|warning)|xfs_log_force: error|log I/O error|.*Log I/O Error|"
-        r"Internal error|.*writeback error|page discard on page|.*returned error -\d+|.*\bCorruption of in-memory data|"
-        r"First \d+ bytes of corrupted|log mount(?:/recovery)? failed|Failed to recover|failed to recover|.*mount failed|"
-        r".*error -(?:5|117|74)\b))",
+        (
+            r"XFS \((?P<device>[^)]+)\): (?:"
+            r"(?P<xfs_shutdown>.*Shutting down filesystem|.*Filesystem has been shut down|User initiated shutdown|xfs_do_force_shutdown)|"
+            r"(?P<xfs_error>metadata I/O error|.*[Cc]orruption (?:detected|warning)|xfs_log_force: error|log I/O error|.*Log I/O Error|"
+            r"Internal error|.*writeback error|page discard on page|.*returned error -\d+|.*\bCorruption of in-memory data|"
+            r"First \d+ bytes of corrupted|log mount(?:/recovery)? failed|Failed to recover|failed to recover|.*mount failed|"
+            r".*error -(?:5|117|74)\b))"
+        ),
     ),
     (
         "NVRM: ",
@@ -157,7 +167,9 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         "AER: ",
-        r"\S+ (?P<device>" + _BDF + r"): (?P<aer_uncorrected>AER: (?:Multiple )?Uncorrect(?:ed|able) .*(?:received|from))",
+        r"\S+ (?P<device>"
+        + _BDF
+        + r"): (?P<aer_uncorrected>AER: (?:Multiple )?Uncorrect(?:ed|able) .*(?:received|from))",
     ),
     ("DPC: ", r"\S+ (?P<device>" + _BDF + r"): (?P<aer_uncorrected>DPC: containment event)"),
     (
@@ -176,7 +188,12 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ("Oops", r"(?P<crash>Oops(?: - |: ))"),
     ("ernel panic", r"(?P<crash>Kernel panic - )"),
 )
-_RULES = tuple((needle, re.compile(pattern)) for needle, pattern in _WORDINGS)
+_MISSED_WORDS = " kernel messages"
+_NEVER = r"(?!)"  # lines that are read elsewhere, named here so that the filter keeps them
+_RULES = tuple(
+    (needle, re.compile(pattern))
+    for needle, pattern in (*_WORDINGS, ("available PCIe bandwidth", _NEVER), (_MISSED_WORDS, _NEVER))
+)
 _KINDS = {kind.value: kind for kind in Kind}
 
 _STAMP = re.compile(
@@ -194,7 +211,9 @@ _INNER = re.compile(r"\[ *\d+\.\d+\] (?:\[[ TC\d]+\] ?)?", re.ASCII)
 _MISSED = re.compile(r"(?:systemd-journald\[\d+\]: )?Missed \d+ kernel messages")
 _LIMITED = re.compile(
     r"\S+ (?P<device>" + _BDF + r"): (?P<available>\d{1,6}(?:\.\d{1,6})?) Gb/s available PCIe bandwidth, limited by "
-    r"[\d.]+ GT/s PCIe x(?P<lanes>\d{1,3}) link at (?P<at>" + _BDF + r") \(capable of (?P<capable>\d{1,6}(?:\.\d{1,6})?) Gb/s",
+    r"[\d.]+ GT/s PCIe x(?P<lanes>\d{1,3}) link at (?P<at>"
+    + _BDF
+    + r") \(capable of (?P<capable>\d{1,6}(?:\.\d{1,6})?) Gb/s",
     re.ASCII,
 )
 _BOOT_LINES = 20  # microcode and firmware lines may stand before "Linux version"
@@ -204,74 +223,75 @@ _BOOT_LINES = 20  # microcode and firmware lines may stand before "Linux version
 class _Line:
     time: str
     message: str
-    kernel: bool
+    kernel: bool = True
 
 
 def parse(text: str) -> KernelLog:
     """Classify every line, or refuse what is no kernel log: empty, an error of the tool, or neither stamps nor known words."""
-    entries = list(_json_entries(text) if text.lstrip()[:1] in {"{", "["} and _is_json(text) else _entries(text))
+    if re.match(r"\s*\{\s*\"", text):
+        return _journal([*_json_entries(text)])
+    found = lines(text)
+    if found[0].startswith(("dmesg: ", "journalctl: ", "No journal files were found", "-- No entries --")):
+        raise UnreadableOutput(f"the tool gave no log: {found[0][:120]!r}")
+    found = [line for line in found if not line.startswith("-- ")]  # headings of journalctl
+    # Most lines of a long log hold no known wording: only those that may are taken apart.
+    rules = [rule for rule in _RULES if rule[0] in text]
+    needles = [needle for needle, _ in rules]
+    ends = [*found[:_BOOT_LINES], *found[-1:]]
+    entries = [_entry(line) for line in ends]
+    log = _journal([_entry(line) for line in found if any(needle in line for needle in needles)], rules)
+    first = next((line.time for line in entries if line.time), "")
+    if not (first or log.events or log.limited_links):
+        raise UnreadableOutput(f"no line looks like a kernel message; the first is {ends[0][:80] if ends else ''!r}")
+    return replace(log, from_boot=_from_boot(entries), first_time=first, last_time=entries[-1].time)
+
+
+def _from_boot(entries: list[_Line]) -> bool:
+    return any(line.message.startswith("Linux version ") for line in entries[:_BOOT_LINES])
+
+
+def _journal(entries: list[_Line], rules: Sequence[tuple[str, re.Pattern[str]]] = ()) -> KernelLog:
     events: list[Event] = []
     links: list[LimitedLink] = []
-    from_boot = missed = False
-    for number, line in enumerate(entries):
-        if number < _BOOT_LINES and line.message.startswith("Linux version "):
-            from_boot = True
-        if "Missed " in line.message and _MISSED.match(line.message):
+    missed = False
+    for line in entries:
+        if _MISSED.match(line.message):
             missed = True
         if not line.kernel:
             continue
-        if (event := _classify(line)) is not None:
+        if found := _LIMITED.match(line.message):
+            device, available, lanes, at, capable = found.group("device", "available", "lanes", "at", "capable")
+            links.append(LimitedLink(device, float(available), int(lanes), at, float(capable)))
+        elif (event := _classify(line, rules or _RULES)) is not None:
             events.append(event)
-        elif "available PCIe bandwidth" in line.message and (found := _LIMITED.match(line.message)):
-            links.append(
-                LimitedLink(
-                    found["device"], float(found["available"]), int(found["lanes"]), found["at"], float(found["capable"])
-                )
-            )
-    times = [line.time for line in entries if line.time]
-    if not times and not events and not links:
-        raise UnreadableOutput(f"no line looks like a kernel message; the first is {entries[0].message[:80]!r}")
-    return KernelLog(
-        from_boot, missed, times[0] if times else "", times[-1] if times else "", tuple(events), tuple(links)
-    )
+    times = [line.time for line in entries] or [""]
+    return KernelLog(_from_boot(entries), missed, times[0], times[-1], tuple(events), tuple(links))
 
 
-def _classify(line: _Line) -> Event | None:
-    message = line.message
-    for needle, pattern in _RULES:
-        if needle in message and (found := pattern.match(message)) and found.lastgroup:
+def _classify(line: _Line, rules: Sequence[tuple[str, re.Pattern[str]]]) -> Event | None:
+    for needle, pattern in rules:
+        if needle in line.message and (found := pattern.match(line.message)):
             groups = found.groupdict()
-            kind = next(name for name, value in groups.items() if value is not None and name in _KINDS)
-            return Event(_KINDS[kind], groups.get("device") or "", line.time, message.strip())
+            kind = next((name for name, value in groups.items() if value is not None and name in _KINDS), None)
+            if kind is not None:
+                return Event(_KINDS[kind], groups.get("device") or "", line.time, line.message.strip())
     return None
 
 
-def _entries(text: str) -> Iterator[_Line]:
-    found = lines(text)
-    for line in found:
-        if line.startswith(("dmesg: ", "journalctl: ", "No journal files were found", "-- No entries --")):
-            raise UnreadableOutput(f"the tool gave no log: {line[:120]!r}")
-        if line.startswith("-- "):
-            continue  # headings of journalctl
-        stamp = _STAMP.match(line)
-        if stamp is None or stamp.end() == 0:
-            yield _Line("", line, kernel=True)
-            continue
-        time = stamp["seconds"] or stamp["wall"] or stamp["iso"] or stamp["syslog"] or ""
-        by, process, message = stamp["by"], stamp["process"], line[stamp.end() :]
-        if by and process:  # "nvme nvme0: " and "nfs: " look like a process; only a full journal prefix names one
-            journal = bool(stamp["iso"] or stamp["syslog"]) and by.count(" ") == 2
-            if journal or re.search(r"\[\d+\]: $", by):
-                yield _Line(time, message, kernel=False)
-                continue
-            message = line[stamp.start("by") :]
-        elif inner := _INNER.match(message):
-            message = message[inner.end() :]
-        yield _Line(time, message, kernel=True)
-
-
-def _is_json(text: str) -> bool:
-    return re.match(r"\s*\{\s*\"", text) is not None
+def _entry(line: str) -> _Line:
+    stamp = _STAMP.match(line)
+    if stamp is None or stamp.end() == 0:
+        return _Line("", line)
+    time = stamp["seconds"] or stamp["wall"] or stamp["iso"] or stamp["syslog"] or ""
+    by, process, message = stamp["by"], stamp["process"], line[stamp.end() :]
+    if by and process:  # "nvme nvme0: " and "nfs: " look like a process; only a full journal prefix names one
+        journal = bool(stamp["iso"] or stamp["syslog"]) and by.count(" ") == 2
+        if journal or re.search(r"\[\d+\]: $", by):
+            return _Line(time, message, kernel=False)
+        message = line[stamp.start("by") :]
+    elif inner := _INNER.match(message):
+        message = message[inner.end() :]
+    return _Line(time, message)
 
 
 def _json_entries(text: str) -> Iterator[_Line]:
@@ -285,7 +305,7 @@ def _json_entries(text: str) -> Iterator[_Line]:
                 if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
                     raise UnreadableOutput("an entry of the log has no time")
                 found += 1
-                yield _Line(str(seconds), message, kernel=True)
+                yield _Line(str(seconds), message)
         else:
             message = _member(document, "MESSAGE")
             found += 1
