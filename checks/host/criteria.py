@@ -82,7 +82,7 @@ def modules_at_speed(firmware: Firmware, ordered: int) -> Verdict:
         return Verdict.undecided(note, required)
     slow = [module for module in firmware.modules if module.configured != ordered or (module.rated or 0) < ordered]
     lowest = min(module.configured for module in firmware.modules if module.configured is not None)
-    note = None
+    note: Phrase | None = None
     if slow:
         note = say(
             "{count} of {total} differ; {module} is rated for {rated} and runs at {speed} MT/s",
@@ -261,7 +261,7 @@ def clock_synchronised(found: Tracking | TimeDate, offset_ms: float, stratum: in
     shown = f"{milliseconds:.6g}"
     measured = say("stratum {stratum}, offset {offset} ms", stratum=found.stratum, offset=shown)
     holds = 1 <= found.stratum <= stratum and milliseconds <= offset_ms
-    note = None
+    note: Phrase | None = None
     if isinstance(found, Tracking) and found.root_dispersion * 1000 > dispersion_ms:
         holds = False
         note = say(
