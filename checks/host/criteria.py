@@ -78,8 +78,7 @@ def modules_at_speed(firmware: Firmware, ordered: int) -> Verdict:
     if not firmware.modules:
         return Verdict.undecided(say("the firmware's tables list no memory module"), required)
     if unknown := [module.locator for module in firmware.modules if module.configured is None or module.rated is None]:
-        note = say("the firmware does not tell the speed of {module}", module=unknown[0])
-        return Verdict.undecided(note, required)
+        return Verdict.undecided(say("the firmware does not tell the speed of {module}", module=unknown[0]), required)
     slow = [module for module in firmware.modules if module.configured != ordered or (module.rated or 0) < ordered]
     lowest = min(module.configured for module in firmware.modules if module.configured is not None)
     note: Phrase | None = None
