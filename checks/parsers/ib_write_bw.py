@@ -125,8 +125,11 @@ def _from_text(rows: list[str]) -> Bandwidth:
 
 
 def _complaint(rows: list[str]) -> str | None:
-    marks = ("Couldn't", "Unable", "REJECTED", "Failed", "error", "not found", "No such")
-    return next((line.strip()[:120] for mark in marks for line in rows if mark in line), None)
+    for mark in (r"REJECTED", r"Couldn't|Unable|Failed|error|not found|No such"):
+        for line in rows:
+            if re.search(mark, line):
+                return line.strip()[:120]
+    return None
 
 
 def _missing(what: str) -> str:

@@ -90,9 +90,11 @@ def _from_text(rows: list[str]) -> LatencyRun:
 
 def _complaint(rows: list[str]) -> str:
     said = [line.strip()[:120] for line in rows if line.strip(" *\t-")]
-    marks = ("Couldn't", "Unable", "REJECTED", "Failed", "error", "not found", "No such")
-    found = [line for mark in marks for line in said if mark in line]
-    return [*found, *said, "nothing"][0]
+    for mark in (r"REJECTED", r"Couldn't|Unable|Failed|error|not found|No such", r""):
+        for line in said:
+            if re.search(mark, line):
+                return line
+    return "nothing"
 
 
 def _columns(heading: str) -> int:
