@@ -1,8 +1,7 @@
-"""``grep -Hs '' /etc/nvme/... /sys/module/nvme_core/parameters/... /proc/sys/kernel/osrelease``: this host as NVMe-oF initiator.
+"""``grep -Hs '' /etc/nvme/... /etc/systemd/system/*.wants/... /proc/sys/kernel/osrelease``: this host as NVMe-oF initiator.
 
-Reads the host's identity (hostnqn, hostid), what is configured to be connected at boot (discovery.conf, config.json, the
-enabled autoconnect units) and the driver's parameters. The kernel release is asked last: an answer that does not end with
-it was cut.
+Reads the host's identity (hostnqn, hostid), the connections configured in discovery.conf and config.json, and what the
+enabled NVMe units start. The kernel release is asked last: an answer that does not end with it was cut.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ COMMAND = "nvme-host"
 
 #: The last file asked for; its absence shows a cut answer.
 LAST = "/proc/sys/kernel/osrelease"
-_PARAMETER = re.compile(r"/sys/module/nvme_core/parameters/([a-z_]+)")
 _UNIT = re.compile(r"/etc/systemd/system/[A-Za-z0-9_.@-]+\.wants/([A-Za-z0-9_.@-]+)")
 _FLAGS = {"-t": "transport", "-a": "traddr", "-s": "trsvcid", "-n": "nqn"}
 
@@ -35,19 +33,22 @@ class Configured:
 
 
 @dataclass(frozen=True, slots=True)
-class NvmeHost:
-    """Identity and configuration. None for identity: no such file. ``units`` are enabled autoconnect units.
+class Unit:
+    """One systemd unit that is enabled, with the commands that it starts."""
 
-    ``multipath`` is Y or N; None while nvme_core shows other parameters: a kernel without native multipath.
-    """
+    name: str
+    starts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NvmeHost:
+    """Identity and configuration of this host; None for identity: no such file. ``config_nqns`` stand in config.json."""
 
     host_nqn: str | None
     host_id: str | None
     config_nqns: tuple[str, ...]
     configured: tuple[Configured, ...]
-    units: tuple[str, ...]
-    driver_loaded: bool
-    multipath: str | None
+    units: tuple[Unit, ...]
 
 
 def parse(text: str) -> NvmeHost:
@@ -55,14 +56,11 @@ def parse(text: str) -> NvmeHost:
     found = tree(text)
     if next(reversed(found)) != LAST:
         raise UnreadableOutput(f"the answer does not end with {LAST}, it may be cut")
-    parameters: dict[str, str] = {}
-    units: list[str] = []
+    units: list[Unit] = []
     files: dict[str, str] = {}
     for path, value in found.items():
-        if match := _PARAMETER.fullmatch(path):
-            parameters[match[1]] = value.strip()
-        elif match := _UNIT.fullmatch(path):
-            units.append(match[1])
+        if match := _UNIT.fullmatch(path):
+            units.append(Unit(match[1], tuple(re.findall(r"^ExecStart=(.*\S)\s*$", value, re.MULTILINE))))
         elif path.startswith("/etc/nvme/"):
             files[path.removeprefix("/etc/nvme/")] = value
         elif path != LAST:
@@ -74,8 +72,6 @@ def parse(text: str) -> NvmeHost:
         config_nqns=nqns,
         configured=configured + _discovery(files.get("discovery.conf", "")),
         units=tuple(units),
-        driver_loaded=bool(parameters),
-        multipath=parameters.get("multipath") or None,
     )
 
 
