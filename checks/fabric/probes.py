@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.parsers import nvme_discover, nvme_host, nvme_list_subsys, nvme_show_topology, nvmet
+from checks.parsers import nvme_discover, nvme_host, nvme_list_subsys, nvmet
 from checks.probe import Glob, Probe
 
 
@@ -22,11 +22,6 @@ def identity() -> Probe[nvme_host.NvmeHost]:
 def list_subsystems() -> Probe[tuple[nvme_list_subsys.Subsystem, ...]]:
     """Subsystems and paths as nvme-cli sees them."""
     return Probe(id="nvme-list-subsys", argv=("nvme", "list-subsys", "-o", "json"), parse=nvme_list_subsys.parse)
-
-
-def topology() -> Probe[tuple[nvme_show_topology.NamespacePath, ...]]:
-    """Every way to every namespace with its ANA state, as nvme-cli sees them."""
-    return Probe(id="nvme-show-topology", argv=("nvme", "show-topology"), parse=nvme_show_topology.parse)
 
 
 def discover(transport: str, address: str, port: int) -> Probe[tuple[nvme_discover.Record, ...]]:
