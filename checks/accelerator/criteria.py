@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from checks.accelerator.facts import GTS, Card, Cards, Counters, Release
 from checks.accelerator.pci import Bus, bus_cards
 from checks.accelerator.weighing import counted, each, grown, growth, none_counted
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.probe import Interval
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
@@ -46,7 +46,7 @@ def of_model(cards: Cards, model: str, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "its model",
+        say("its model"),
         model,
         lambda card: None if card.model is None else same_model(card.model, model),
         lambda card: card.model or "",
@@ -74,7 +74,7 @@ def on_driver(cards: Cards, version: str, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "its driver version",
+        say("its driver version"),
         version,
         lambda card: None if card.driver is None else card.driver == version,
         lambda card: card.driver or "",
@@ -97,7 +97,7 @@ def on_firmware(cards: Cards, version: str | None, ordered: int) -> Verdict:
         return each(
             cards,
             ordered,
-            "its firmware version",
+            say("its firmware version"),
             version,
             lambda card: None if card.firmware is None else card.firmware == version,
             lambda card: card.firmware or "",
@@ -106,7 +106,7 @@ def on_firmware(cards: Cards, version: str | None, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "its firmware version",
+        say("its firmware version"),
         say("the same firmware on all cards"),
         lambda card: None if card.firmware is None else card.firmware == usual,
         lambda card: card.firmware or "",
@@ -119,7 +119,7 @@ def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float
     return each(
         cards,
         ordered,
-        "its memory size",
+        say("its memory size"),
         required,
         lambda card: None if card.memory is None else least <= card.memory / memory * 100 <= most,
         lambda card: show_bytes(card.memory or 0),
@@ -128,7 +128,7 @@ def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float
 
 def ecc_on(cards: Cards, ordered: int) -> Verdict:
     """ECC is on on every card; a word other than on and off is not told."""
-    return each(cards, ordered, "whether ECC is on", say("ECC enabled"), _ecc, lambda card: card.ecc or "")
+    return each(cards, ordered, say("whether ECC is on"), say("ECC enabled"), _ecc, lambda card: card.ecc or "")
 
 
 def _ecc(card: Card) -> bool | None:
@@ -138,15 +138,15 @@ def _ecc(card: Card) -> bool | None:
 
 def no_uncorrectable(cards: Cards, ordered: int) -> Verdict:
     """No card has an uncorrectable or deferred ECC error, of this boot or of its life."""
-    return _all_zero(cards, ordered, "its uncorrectable ECC errors", lambda card: card.uncorrectable)
+    return _all_zero(cards, ordered, say("its uncorrectable ECC errors"), lambda card: card.uncorrectable)
 
 
 def no_bad_pages(cards: Cards, ordered: int) -> Verdict:
     """No card has retired, pending or remapped memory."""
-    return _all_zero(cards, ordered, "its bad pages", lambda card: card.bad_pages)
+    return _all_zero(cards, ordered, say("its bad pages"), lambda card: card.bad_pages)
 
 
-def _all_zero(cards: Cards, ordered: int, what: str, of: Callable[[Card], Counters]) -> Verdict:
+def _all_zero(cards: Cards, ordered: int, what: Phrase, of: Callable[[Card], Counters]) -> Verdict:
     return each(cards, ordered, what, "0", lambda card: none_counted(of(card)), lambda card: counted(of(card)))
 
 
@@ -155,7 +155,7 @@ def at_full_width(cards: Cards, lanes: int, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "its link width",
+        say("its link width"),
         f"x{lanes}",
         lambda card: None if card.lanes is None else card.lanes == lanes,
         lambda card: f"x{card.lanes}",
@@ -178,7 +178,7 @@ def capable_of_speed(cards: Cards, generation: int, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "its link speed",
+        say("its link speed"),
         say(
             "{wanted} GT/s (generation {generation}), now or as its maximum",
             wanted=f"{wanted:g}",
@@ -197,7 +197,7 @@ def _show(speed: float | None) -> str:
     return "?" if speed is None else f"{speed:g} GT/s"
 
 
-def few_more(interval: Interval[Cards], ordered: int, what: str, kind: str, allowed: int) -> Verdict:
+def few_more(interval: Interval[Cards], ordered: int, what: Phrase, kind: str, allowed: int) -> Verdict:
     """Between two questions no card counted more than ``allowed`` of ``kind`` (link_errors, correctable)."""
 
     def of(card: Card) -> Counters:
@@ -236,9 +236,9 @@ def not_throttled(interval: Interval[Cards], ordered: int) -> Verdict:
     if interval.after.cards and all(not card.thermal and card.slowed == "no" for card in interval.after.cards):
         # Drivers without counters still say whether a card is slowed now.
         return each(
-            interval.after, ordered, "whether heat slows it", "no", lambda _: True, lambda card: card.slowed or ""
+            interval.after, ordered, say("whether heat slows it"), "no", lambda _: True, lambda card: card.slowed or ""
         )
-    return few_more(interval, ordered, "whether heat slowed it", "thermal", 0)
+    return few_more(interval, ordered, say("whether heat slowed it"), "thermal", 0)
 
 
 def cool(cards: Cards, ordered: int, most: float) -> Verdict:
@@ -251,7 +251,7 @@ def cool(cards: Cards, ordered: int, most: float) -> Verdict:
     def shown(card: Card) -> str:
         return ", ".join(f"{name} {value:g} C" for name, value in card.temperatures if value is not None)
 
-    return each(cards, ordered, "its temperature", say("at most {most} C", most=f"{most:g}"), holds, shown)
+    return each(cards, ordered, say("its temperature"), say("at most {most} C", most=f"{most:g}"), holds, shown)
 
 
 def healthy(cards: Cards, ordered: int, good: Collection[str], bad: Collection[str]) -> Verdict:
@@ -260,7 +260,7 @@ def healthy(cards: Cards, ordered: int, good: Collection[str], bad: Collection[s
     def holds(card: Card) -> bool | None:
         return True if card.health in good else False if card.health in bad else None
 
-    return each(cards, ordered, "a known word of health", " / ".join(good), holds, lambda card: card.health or "")
+    return each(cards, ordered, say("a known word of health"), " / ".join(good), holds, lambda card: card.health or "")
 
 
 def compatible(cards: Cards, ordered: int) -> Verdict:
@@ -268,7 +268,7 @@ def compatible(cards: Cards, ordered: int) -> Verdict:
     return each(
         cards,
         ordered,
-        "whether driver and firmware fit",
+        say("whether driver and firmware fit"),
         "OK",
         lambda card: None if card.compatibility is None else card.compatibility == "OK",
         lambda card: card.compatibility or "",
@@ -284,7 +284,7 @@ def free(cards: Cards, ordered: int, most: float) -> Verdict:
     return each(
         cards,
         ordered,
-        "its memory in use",
+        say("its memory in use"),
         say("at most {most} % in use", most=f"{most:g}"),
         lambda card: None if (part := used(card)) is None else part <= most,
         lambda card: f"{used(card) or 0:.1f} %",
@@ -304,7 +304,7 @@ def partitioned(cards: Cards, compute: str, memory: str | None, ordered: int) ->
     return each(
         cards,
         ordered,
-        "its partition",
+        say("its partition"),
         wanted,
         holds,
         lambda card: f"{card.compute_partition}/{card.memory_partition}",

@@ -32,12 +32,16 @@ def fabric_up(cards: Cards, manager: UnitState, ordered: int) -> Verdict:
     verdict = each(
         cards,
         ordered,
-        "a known state of its fabric",
+        say("a known state of its fabric"),
         "Completed / Success",
         holds,
         lambda card: f"{card.fabric_state} / {card.fabric_status}",
     )
     service = "absent" if manager.load == "not-found" else manager.active
+    stateless = bool(cards.cards) and all(card.fabric_state is None for card in cards.cards)
+    if stateless and service in ("inactive", "failed"):
+        # Cards that have no fabric state (before Hopper) need the service without exception.
+        verdict = Verdict.of(False, say("nvidia-fabricmanager {service}", service=service), verdict.required)
     if verdict.outcome is Outcome.STOP:
         return verdict.with_note(
             say(

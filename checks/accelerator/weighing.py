@@ -15,7 +15,7 @@ _NAMED = 4  # cards that a verdict names one by one
 def each(
     cards: Cards,
     ordered: int,
-    what: str,
+    what: Phrase,
     required: Phrase | str,
     holds: Callable[[Card], bool | None],
     shown: Callable[[Card], str],
@@ -27,7 +27,7 @@ def each(
     told = [(card, holds(card)) for card in cards.cards]
     if bad := [card for card, good in told if good is False]:
         return Verdict.of(
-            False, _named(bad, shown), required, quantities=(Quantity(f"cards failing: {what}", len(bad), ""),)
+            False, _named(bad, shown), required, quantities=(Quantity("cards failing", len(bad), ""),)
         )
     if silent := [card for card, good in told if good is None]:
         note = say("{cards} does not tell {what}", cards=", ".join(card.label for card in silent[:_NAMED]), what=what)
