@@ -108,3 +108,27 @@ def _split_path(line: str) -> tuple[str, str, str]:
         line,
     )
     return (found[1], ":", found[2]) if found else (line, "", "")
+
+
+def link_speed(text: str) -> float | None:
+    """``16.0 GT/s PCIe`` (older kernels ``16 GT/s``) -> GT/s; ``Unknown`` -> None."""
+    if text.strip() in ("Unknown", "Unknown speed"):
+        return None
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d)?) GT/s(?: PCIe)?", text.strip(), re.ASCII)
+    if found is None:
+        raise UnreadableOutput(f"found link speed {text.strip()[:40]!r}, wanted such as 16.0 GT/s PCIe")
+    return float(found[1])
+
+
+def link_width(text: str) -> int | None:
+    """Lanes of a PCI Express link; None for a number that no link can have (0, 63 and 255 mean unknown or gone)."""
+    lanes = integer(text, "link width")
+    return lanes if lanes in (1, 2, 4, 8, 12, 16, 32) else None
+
+
+def aer_total(text: str, name: str) -> int:
+    """Sum that the kernel prints below an ``aer_dev_*`` table, such as ``TOTAL_ERR_FATAL 0``; without it the table is cut."""
+    found = re.findall(rf"^{name} (\d{{1,20}})$", text, re.MULTILINE | re.ASCII)
+    if len(found) != 1:
+        raise UnreadableOutput(f"found {len(found)} lines {name}, wanted one: the counter table may be cut")
+    return int(found[0])

@@ -40,6 +40,9 @@ def array() -> Ordered:
         "hostid": "6f0b7c1e-2222-4a4a-9a9a-00000000000a",
         "nic": "ens1f0np0",
         "rdma": "mlx5_0",
+        "kernel": "6.8.0-60-generic",
+        "disk_model": "SAMSUNG MZQL23T8HCLS-00A07",
+        "disk_firmware": "GDC5902Q",
     }
     values |= {f"serial{i}": f"S7Y0NX0W10000{i}" for i in range(1, 5)}
     return Ordered("fx100-a", "array", "none", ("common", "array"), values)
@@ -66,6 +69,9 @@ def node(number: int, platform: str) -> Ordered:
         "nic": "ens1f0np0",
         "rdma": "mlx5_0",
         "serial1": f"PHLN{number:08d}",
+        "kernel": "6.8.0-60-generic",
+        "disk_model": "SOLIDIGM SSDPF2KX038T1",
+        "disk_firmware": "9CV10330",
     }
     return Ordered(f"node-{number:02d}", "node", platform, ("common", "node", platform), values)
 

@@ -204,6 +204,7 @@ class Host(_Strict):
     port: Annotated[StrictInt, Field(ge=1, le=65535)] = 22
     user: Word | None = None
     become: Literal["none", "sudo"] | None = None
+    identity: Word | None = None  # private key file; else ssh_config and the agent
     host_key: HostKey
     access: Literal["shell", "commands", "none"] = "shell"
     commands: tuple[Word, ...] = ()
@@ -223,6 +224,7 @@ class Defaults(_Strict):
 
     user: Word | None = None
     become: Literal["none", "sudo"] = "none"
+    identity: Word | None = None
 
 
 class Fabric(_Strict):

@@ -1,0 +1,163 @@
+"""The acceptance document in force: gates/acceptance.yaml plus the campaign's overlay, with every overlaid number named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
+
+from checks.acceptance import Acceptance, Limit, LimitValue, Origin
+from checks.decision import Owed
+from kvgate.errors import BadInput, Fault
+from kvgate.inventory import strict_yaml
+from kvgate.inventory.faults import faults
+from kvgate.inventory.model import Rack
+from kvgate.inventory.strict_yaml import Document
+from kvgate.inventory.subjects import Thing, owed, things
+
+
+class _Change(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    limits: dict[StrictStr, Limit] = {}
+    weight: Literal["blocking", "advisory"] | None = None
+
+
+class _Overlay(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    overlay: dict[StrictStr, _Change]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlaid:
+    """One number (or weight) that a campaign changed, before and after."""
+
+    clause: str
+    what: str
+    before: str
+    after: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The clauses in force and what was overlaid. Two agreements with one digest are the same text."""
+
+    acceptance: Acceptance
+    overlaid: tuple[Overlaid, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the effective clauses."""
+        return self.acceptance.digest()
+
+    def canonical(self) -> str:
+        """Return the effective clauses as JSON, as stored with every run."""
+        return json.dumps(self.acceptance.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+
+
+def standard_file() -> Path:
+    """Where the acceptance document of this installation lies."""
+    return Path(str(files("gates") / "acceptance.yaml"))
+
+
+def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement:
+    """Read the document and lay the overlay on it. Raises BadInput with every fault of either file."""
+    document = strict_yaml.read(standard or standard_file())
+    acceptance = _validate(document)
+    if overlay is None:
+        return Agreement(acceptance, ())
+    changes = strict_yaml.read(overlay)
+    found: list[Fault] = list(changes.faults)
+    try:
+        wanted = _Overlay.model_validate(changes.data)
+    except ValidationError as error:
+        raise BadInput(tuple(found + list(faults(error, changes, _Overlay)))) from None
+    clauses = dict(acceptance.clauses)
+    overlaid: list[Overlaid] = []
+    for clause_id, change in wanted.overlay.items():
+        if (clause := clauses.get(clause_id)) is None:
+            found.append(changes.fault(("overlay", clause_id), repr(clause_id), "a clause of the document", key=True))
+            continue
+        limits = dict(clause.limits)
+        for name, limit in change.limits.items():
+            if (fault := _misfit(changes, clause_id, name, limit, limits)) is not None:
+                found.append(fault)
+                continue
+            overlaid.append(Overlaid(clause_id, name, _show(limits[name]), _show(limit), limit.origin.value))
+            limits[name] = limit
+        weight = change.weight or clause.weight
+        if weight != clause.weight:
+            overlaid.append(Overlaid(clause_id, "weight", clause.weight, weight, Origin.CONTRACT.value))
+        clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": weight})
+    if found:
+        raise BadInput(tuple(found))
+    return Agreement(Acceptance(acceptance=1, clauses=clauses), tuple(overlaid))
+
+
+def stored(canonical: str) -> Agreement:
+    """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read."""
+    try:
+        return Agreement(Acceptance.model_validate_json(canonical, strict=False), ())
+    except ValidationError as error:
+        message = str(error).splitlines()[0]
+        raise BadInput((Fault("stored acceptance", 0, 0, "file", message, "the clauses of a run"),)) from None
+
+
+def _validate(document: Document) -> Acceptance:
+    found = list(document.faults)
+    try:
+        acceptance = Acceptance.model_validate(document.data)
+    except ValidationError as error:
+        raise BadInput(tuple(found + list(faults(error, document, Acceptance)))) from None
+    if found:
+        raise BadInput(tuple(found))
+    return acceptance
+
+
+def _misfit(changes: Document, clause: str, name: str, limit: Limit, limits: dict[str, Limit]) -> Fault | None:
+    path = ("overlay", clause, "limits", name)
+    if name not in limits:
+        return changes.fault(path, repr(name), f"one of {', '.join(limits) or 'no limits'}", key=True)
+    before = limits[name]
+    if limit.unit != before.unit:
+        return changes.fault((*path, "unit"), repr(limit.unit), repr(before.unit))
+    if _kind(limit.value) != _kind(before.value):
+        return changes.fault((*path, "value"), repr(limit.value), f"a {_kind(before.value)} like {before.value!r}")
+    return None
+
+
+def _kind(value: LimitValue) -> str:
+    if isinstance(value, bool):
+        return "truth value"
+    if isinstance(value, (int, float)):
+        return "number"
+    return "word" if isinstance(value, str) else "list"
+
+
+def _show(limit: Limit) -> str:
+    return f"{limit.value} {limit.unit}".strip()
+
+
+def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list[tuple[Owed, Thing]]:
+    """What a run of ``gate`` owes. Raises BadInput for a clause that selects on an unknown trait, a declaration nobody owes."""
+    try:
+        items = owed(agreement.acceptance, rack, gate)
+    except KeyError as error:
+        raise BadInput((Fault(file, 0, 0, "where", f"trait {error}", "a trait of the clause's subject"),)) from None
+    known_subjects = {thing.id for thing in things(rack)}
+    strange = [
+        Fault(file, 0, 0, f"declared[{index}]", f"{word} {value!r}", f"a {word} of this {where}")
+        for index, declaration in enumerate(rack.declared)
+        for word, value, known, where in (
+            ("clause", declaration.clause, set(agreement.acceptance.clauses), "acceptance file"),
+            ("subject", declaration.subject, known_subjects, "inventory"),
+        )
+        if value not in known
+    ]
+    if strange:
+        raise BadInput(tuple(strange))
+    return items

@@ -1,0 +1,99 @@
+"""Kept answers of a run, by host and question. Live and replayed runs read the same evidence through the same lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from checks.probe import Probe
+from kvgate.errors import CannotTell, HostKeyRefused
+from kvgate.evidence.store import Evidence, StoredFailure
+from kvgate.gate.reading import read
+from kvgate.transport.base import Clock
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """How a host was met in one round: key presented, boot, clock, when (operator's monotonic seconds)."""
+
+    host_key: str
+    boot_id: str
+    clock: Clock | None
+    monotonic: float
+
+
+class Answers:
+    """All kept answers of a run, by host, question and sample."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.evidence = evidence
+        self._index: dict[tuple[str, str, int], int] = {}
+        self._met: dict[tuple[str, int], Met] = {}
+        self._facts: dict[tuple[str, str, int, Any], Any] = {}
+
+    def keep(self, host: str, key: str, sample: int, number: int) -> None:
+        """Note under which number an answer was kept."""
+        self._index[host, key, sample] = number
+
+    def meet(self, host: str, sample: int, met: Met) -> None:
+        """Note how a host was met."""
+        self._met[host, sample] = met
+
+    def numbers(self, host: str, probe: Probe[Any], sample: int = 1) -> list[int]:
+        """Return the evidence number of an answer, as a list of one, or none."""
+        number = self._index.get((host, probe.command(), sample))
+        return [] if number is None else [number]
+
+    def fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
+        """Read a fact. Raises CannotTell with the reason; reads each answer once."""
+        place = (host, probe.command(), sample, probe.parse)
+        if place not in self._facts:
+            try:
+                self._facts[place] = self._read(host, probe, sample)
+            except CannotTell as error:
+                self._facts[place] = error
+        found = self._facts[place]
+        if isinstance(found, CannotTell):
+            raise found
+        return found  # type: ignore[no-any-return]
+
+    def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
+        number = self._index.get((host, probe.command(), sample))
+        if number is None:
+            raise CannotTell(f"{host} was not asked in this run: {probe.command()}")
+        kept = self.evidence.answer(number)
+        if isinstance(kept, StoredFailure):
+            raise kept.error()
+        return read(host, probe, kept)
+
+    def seconds_between(self, host: str, probe: Probe[Any]) -> float:
+        """Seconds from the first to the second sample. Raises CannotTell when the host booted in between."""
+        del probe
+        first, second = self._met.get((host, 1)), self._met.get((host, 2))
+        if first is None or second is None:
+            raise CannotTell(f"{host} was not met twice in this run")
+        if not first.boot_id or first.boot_id != second.boot_id:
+            raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
+        return second.monotonic - first.monotonic
+
+    def host_key(self, host: str) -> str:
+        """Fingerprint that the host presented. Raises the reason when it was never met."""
+        for sample in (1, 2):
+            if (met := self._met.get((host, sample))) is not None and met.host_key:
+                return met.host_key
+        for (name, _, _), number in self._index.items():
+            if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
+                error = kept.error()
+                if isinstance(error, HostKeyRefused):
+                    return error.presented
+                raise error
+        raise CannotTell(f"{host} was not met in this run")
+
+    def clock(self, host: str) -> tuple[float, float]:
+        """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
+        met = self._met.get((host, 1))
+        if met is None or met.clock is None:
+            raise CannotTell(f"{host} did not tell its time")
+        return met.clock.low, met.clock.high

@@ -1,0 +1,199 @@
+"""What gate tests ask with. First run dry, to learn every question of a run; then run again on the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from checks.probe import Interval, Probe
+from kvgate.errors import CannotTell
+from kvgate.gate.answers import Answers
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One question to one host; ``samples`` is 2 where counters are judged by difference."""
+
+    host: str
+    probe: Probe[Any]
+    samples: int = 1
+
+    @property
+    def key(self) -> str:
+        """The command line with devices as placeholders: the same question has the same key in every run."""
+        return self.probe.command()
+
+
+class Asker(Protocol):
+    """The ``ask`` fixture."""
+
+    def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
+        """Return the fact; ``otherwise`` is asked too and read where the first could not be told. Raises CannotTell."""
+        ...
+
+    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
+        """Several facts of one host. Raises CannotTell for the first that could not be told."""
+        ...
+
+    def twice(self, host: str, probe: Probe[Fact]) -> Interval[Fact]:
+        """The same fact at two moments of this run, at least some seconds apart, within one boot."""
+        ...
+
+    def each(self, hosts: Sequence[str], probe: Probe[Fact]) -> dict[str, Fact]:
+        """One fact of every host. Raises CannotTell naming every host that could not tell: none speaks for another."""
+        ...
+
+    def host_key(self, host: str) -> str:
+        """``SHA256:...`` of the key the host presented, also where it was refused."""
+        ...
+
+    def clock(self, host: str) -> tuple[float, float]:
+        """Host clock minus operator clock in seconds, as the interval that holds it."""
+        ...
+
+
+class Rehearsed(BaseException):
+    """A dry run has come as far as it can without answers. Not an Exception, so that no test body swallows it."""
+
+
+class _Hole:
+    """Stands for a fact in the dry run; touching it ends the run."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> NoReturn:
+        raise Rehearsed
+
+    def _end(self, *_: object) -> NoReturn:
+        raise Rehearsed
+
+    __bool__ = __len__ = __iter__ = __getitem__ = __contains__ = __call__ = __str__ = __lt__ = __gt__ = _end
+    __le__ = __ge__ = __add__ = __sub__ = __int__ = __float__ = _end
+
+    def __eq__(self, _: object) -> bool:
+        raise Rehearsed
+
+    def __hash__(self) -> int:
+        raise Rehearsed
+
+
+@dataclass
+class Rehearsal:
+    """An asker that answers nothing and writes down what was asked, and which hosts must be met at all."""
+
+    needs: list[Need] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+
+    def _note(self, host: str, probe: Probe[Any], samples: int = 1) -> Any:
+        self.hosts.add(host)
+        self.needs.append(Need(host, probe, samples))
+        return _Hole()
+
+    def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
+        """Note one question and its stand-in."""
+        if otherwise is not None:
+            self._note(host, otherwise)
+        return self._note(host, probe)
+
+    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
+        """Note several questions."""
+        return tuple(self._note(host, probe) for probe in probes)
+
+    def twice(self, host: str, probe: Probe[Any]) -> Any:
+        """Note a question with two samples."""
+        return self._note(host, probe, 2)
+
+    def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
+        """Note one question for every host."""
+        return {host: self._note(host, probe) for host in hosts}
+
+    def host_key(self, host: str) -> Any:
+        """Note that the host must be met."""
+        self.hosts.add(host)
+        return _Hole()
+
+    def clock(self, host: str) -> Any:
+        """Note that the host must be met."""
+        self.hosts.add(host)
+        return _Hole()
+
+
+class Asked:
+    """An asker on the kept answers of a run. ``used`` holds the evidence numbers that the last test read."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self.used: list[int] = []
+
+    def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
+        """Read one fact."""
+        try:
+            return self._fact(host, probe)
+        except CannotTell as first:
+            if otherwise is None:
+                raise
+            try:
+                return self._fact(host, otherwise)
+            except CannotTell as second:
+                message = f"{first}; and instead: {second}"
+                raise _worse(first, second)(message) from second
+
+    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
+        """Read several facts."""
+        return tuple(self._fact(host, probe) for probe in probes)
+
+    def twice(self, host: str, probe: Probe[Fact]) -> Interval[Fact]:
+        """Read both samples."""
+        before, after = self._fact(host, probe, 1), self._fact(host, probe, 2)
+        return Interval(before, after, self.answers.seconds_between(host, probe))
+
+    def each(self, hosts: Sequence[str], probe: Probe[Fact]) -> dict[str, Fact]:
+        """Read one fact of every host."""
+        facts: dict[str, Fact] = {}
+        why: dict[str, CannotTell] = {}
+        for host in hosts:
+            try:
+                facts[host] = self._fact(host, probe)
+            except CannotTell as error:
+                why[host] = error
+        if why:
+            kinds = {type(error) for error in why.values()}
+            kind = kinds.pop() if len(kinds) == 1 else CannotTell
+            text = "; ".join(str(error) if host in str(error) else f"{host}: {error}" for host, error in why.items())
+            raise _plain(kind)(text)
+        return facts
+
+    def host_key(self, host: str) -> str:
+        """Read the presented key."""
+        return self.answers.host_key(host)
+
+    def clock(self, host: str) -> tuple[float, float]:
+        """Read the clock interval."""
+        return self.answers.clock(host)
+
+    def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
+        self.used += self.answers.numbers(host, probe, sample)
+        return self.answers.fact(host, probe, sample)
+
+
+def _plain(kind: type[CannotTell]) -> type[CannotTell]:
+    return kind if kind.__init__ is CannotTell.__init__ else CannotTell
+
+
+def _worse(first: CannotTell, second: CannotTell) -> type[CannotTell]:
+    # A declaration may stand in only when both ways to ask are closed for a declarable reason.
+    from kvgate.errors import DECLARABLE
+
+    return _plain(type(first)) if isinstance(second, DECLARABLE) else _plain(type(second))
+
+
+def names(needs: Sequence[Need]) -> Iterator[tuple[str, str, Probe[Any]]]:
+    """(host, key, probe) of distinct questions, in order."""
+    seen: set[tuple[str, str]] = set()
+    for need in needs:
+        if (pair := (need.host, need.key)) not in seen:
+            seen.add(pair)
+            yield need.host, need.key, need.probe

@@ -1,0 +1,121 @@
+"""Going and looking: all questions of a run in few rounds, every answer kept before it is read."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from checks.nvme.probes import controllers
+from checks.probe import Device, Probe
+from checks.probe import UnreadableOutput as Ambiguous
+from kvgate.errors import CannotTell, DeviceAbsent
+from kvgate.evidence.store import AskedProbe, Evidence
+from kvgate.gate.answers import Answers, Met
+from kvgate.gate.ask import Need
+from kvgate.transport.base import Batch, Command, Transport
+
+#: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
+INTERVAL = 2.0
+
+Progress = Callable[[str, Batch], None]
+_Questions = dict[str, dict[str, Probe[Any]]]
+
+
+def collect(
+    needs: Sequence[Need],
+    hosts: Iterable[str],
+    transport: Transport,
+    evidence: Evidence,
+    progress: Progress | None = None,
+    interval: float = INTERVAL,
+) -> Answers:
+    """Ask everything: identities first, then devices by serial, then the second sample of counters. Never raises for a host."""
+    answers = Answers(evidence)
+    first: _Questions = {host: {} for host in hosts}
+    named: _Questions = defaultdict(dict)
+    again: _Questions = defaultdict(dict)
+    for need in needs:
+        table = named if need.probe.devices else first
+        table.setdefault(need.host, {})[need.key] = need.probe
+        if need.samples > 1:
+            again[need.host][need.key] = need.probe
+    for host in named:
+        first.setdefault(host, {})[controllers().command()] = controllers()
+    _round(first, 1, "identities and facts", transport, answers, progress)
+    if named:
+        _round(named, 1, "devices by serial", transport, answers, progress)
+    if again:
+        began = time.monotonic()
+        time.sleep(max(0.0, interval - (time.monotonic() - began)))
+        _round(again, 2, "counters again", transport, answers, progress)
+    evidence.sync()
+    return answers
+
+
+def _round(
+    questions: Mapping[str, dict[str, Probe[Any]]],
+    sample: int,
+    title: str,
+    transport: Transport,
+    answers: Answers,
+    progress: Progress | None,
+) -> None:
+    commands: dict[str, list[Command]] = {}
+    lines: dict[str, dict[str, AskedProbe]] = {}
+    failed: dict[str, dict[str, CannotTell]] = defaultdict(dict)
+    for host, probes in questions.items():
+        commands[host], lines[host] = [], {}
+        for key, probe in probes.items():
+            line = key
+            if probe.devices:
+                try:
+                    line = probe.command(_names(host, probe, answers))
+                except CannotTell as error:
+                    failed[host][key] = error
+                    lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
+                    continue
+            commands[host].append(Command(key, line, probe.limit))
+            lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
+    batches = transport.run({host: asked for host, asked in commands.items() if asked or not failed.get(host)})
+    for host in questions:
+        batch = batches.get(host) or Batch(host, {})
+        if host in failed:
+            batch = replace(batch, answers={**batch.answers, **failed[host]})
+        for key, number in answers.evidence.keep(batch, lines[host], sample).items():
+            answers.keep(host, key, sample, number)
+        if batch.host_key:
+            answers.meet(host, sample, Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic))
+        if progress is not None:
+            progress(title, batch)
+
+
+def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
+    tree = answers.fact(host, controllers())
+    names: dict[Device, str] = {}
+    for device in probe.devices:
+        try:
+            if device.kind == "namespace":
+                name = tree.namespace(device.serial)
+            else:
+                controller = tree.controller(device.serial)
+                name = controller.name if controller else None
+        except Ambiguous as error:
+            raise DeviceAbsent(f"{host}: {error}") from None
+        if name is None:
+            raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
+        names[device] = f"/dev/{name}"
+    return names
+
+
+def replay(evidence: Evidence) -> Answers:
+    """Return the answers of a stored run, as they were kept."""
+    answers = Answers(evidence)
+    for kept in evidence.answers():
+        answers.keep(kept.host, kept.key, kept.sample, kept.seq)
+    for batch in evidence.batches():
+        clock = batch.clock
+        answers.meet(batch.host, batch.sample, Met(batch.host_key, batch.boot_id, clock, batch.monotonic))
+    return answers

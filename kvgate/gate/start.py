@@ -1,0 +1,225 @@
+"""Getting a run ready: inputs checked before any host is contacted, then ledger and evidence opened and what is owed written down."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import TracebackType
+
+from checks.decision import Owed
+from kvgate import agreement as agreements
+from kvgate.agreement import Agreement
+from kvgate.errors import NotAllowed
+from kvgate.evidence.store import Evidence
+from kvgate.gate.collect import Progress, replay
+from kvgate.gate.options import Options
+from kvgate.gate.session import GateSession, GateTest, Judged, operator
+from kvgate.inventory import reader
+from kvgate.inventory.model import Host
+from kvgate.inventory.reader import Inventory
+from kvgate.inventory.subjects import Thing
+from kvgate.ledger.repository import Ledger
+from kvgate.transport.base import Transport
+from kvgate.transport.ssh import SshTransport
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One line of a plan: a question to a host and the clauses that need it."""
+
+    host: str
+    command: str
+    level: str
+    samples: int
+    clauses: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What a run would owe and ask."""
+
+    gate: str
+    owed: tuple[tuple[Owed, str], ...]  # with the clause's English text
+    asked: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Checked inputs of a run."""
+
+    options: Options
+    inventory: Inventory
+    agreement: Agreement
+    owed: tuple[tuple[Owed, Thing], ...]
+    stored: Evidence | None = None  # the run to replay
+
+    def session(self) -> GateSession:
+        """Return a fresh session on these inputs."""
+        return GateSession(self.options.gate, self.inventory, self.agreement, self.owed)
+
+    def preview(self, tests: Sequence[GateTest]) -> Preview:
+        """Everything that is owed, and every command that would run where."""
+        session = self.session()
+        found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
+        for test in tests:
+            for need in session.rehearse([test]).needs:
+                level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
+                clauses.append(test.owed.clause)
+                found[need.host, need.key] = (level, max(samples, need.samples), clauses)
+        asked = tuple(
+            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)))
+            for (host, command), (level, samples, clauses) in sorted(found.items())
+        )
+        owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
+        return Preview(self.options.gate, owed, asked)
+
+
+def prepare(options: Options) -> Prepared:
+    """Read and check all inputs. Raises Refused with every fault; contacts nothing and writes nothing."""
+    if options.replay is not None:
+        return _prepare_replay(options)
+    if options.inventory is None:
+        raise NotAllowed(
+            f"{options.gate} needs to know the rack: pytest -m {options.gate} --inventory FILE (or set KVGATE_INVENTORY)"
+        )
+    inventory = reader.read(options.inventory)
+    overlay = inventory.rack.acceptance
+    agreement = agreements.read(options.inventory.parent / overlay if overlay else None)
+    owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
+    if not owed:
+        raise NotAllowed(f"{options.gate} owes nothing on this inventory: it names nothing that a clause is about")
+    return Prepared(options, inventory, agreement, tuple(owed))
+
+
+def find_run(options: Options, name: str) -> Path:
+    """Evidence folder of a run, given as a folder or as a run id. Raises NotAllowed when there is none."""
+    for path in (Path(name), options.evidence / name):
+        if (path / "journal.jsonl").is_file():
+            return path
+    raise NotAllowed(f"found no run {name!r}: neither a folder with a journal.jsonl nor a run below {options.evidence}")
+
+
+def _prepare_replay(options: Options) -> Prepared:
+    evidence = Evidence.open(find_run(options, options.replay or ""))
+    start = evidence.start
+    if start.gate != options.gate:
+        raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
+    inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+    agreement = agreements.stored(start.acceptance)
+    owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
+    return Prepared(options, inventory, agreement, tuple(owed), stored=evidence)
+
+
+@dataclass
+class Started:
+    """A run that has looked. Use as a context manager: closes connections and files at the end."""
+
+    session: GateSession
+    still_owed: set[Owed]
+    transport: Transport | None = None
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self.transport is not None:
+            self.transport.close()
+
+
+def code_version() -> str:
+    """Version of kvgate that judges."""
+    try:
+        return version("kvgate")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def transport_for(inventory: Inventory) -> SshTransport:
+    """Return the SSH transport for all hosts of a rack."""
+    hosts: dict[str, Host] = dict(inventory.rack.hosts)
+    return SshTransport(hosts, inventory.rack.defaults)
+
+
+def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | None = None) -> Started:
+    """Write down what is owed, then ask. Raises Refused or Unwritable before any host is contacted."""
+    session = prepared.session()
+    if prepared.stored is not None:
+        session.evidence = None
+        session.answers = replay(prepared.stored)
+        return Started(session, {item for item, _ in prepared.owed})
+    options = prepared.options
+    ledger = Ledger.open(options.ledger)
+    owed = [item for item, _ in prepared.owed]
+    session.ledger = ledger
+    if options.only_stale:
+        return _resume(prepared, session, tests, progress)
+    session.run = ledger.begin(
+        gate=options.gate,
+        campaign=prepared.inventory.rack.campaign,
+        inventory=prepared.inventory.text,
+        fingerprint=prepared.inventory.fingerprint,
+        acceptance=prepared.agreement.canonical(),
+        acceptance_digest=prepared.agreement.digest,
+        owed=owed,
+        evidence_root=options.evidence,
+        code=code_version(),
+        operator=operator(),
+        simulated=prepared.inventory.rack.simulated,
+    )
+    session.evidence = Evidence.create(
+        options.evidence,
+        session.run.id,
+        {
+            "gate": options.gate,
+            "campaign": prepared.inventory.rack.campaign,
+            "inventory": prepared.inventory.text,
+            "acceptance": prepared.agreement.canonical(),
+            "code": code_version(),
+            "python": platform.python_version(),
+            "argv": sys.argv[1:],
+            "simulated": prepared.inventory.rack.simulated,
+            "attempt": session.run.attempt,
+        },
+    )
+    transport = transport_for(prepared.inventory)
+    started = Started(session, set(owed), transport)
+    try:
+        session.look(tests, transport, progress)
+    except BaseException:
+        session.interrupt("ended while the hosts were asked")
+        transport.close()
+        raise
+    return started
+
+
+def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest], progress: Progress | None) -> Started:
+    options, ledger = prepared.options, session.ledger
+    assert ledger is not None  # noqa: S101 - opened by begin
+    run = ledger.unfinished(prepared.inventory.rack.campaign, options.gate)
+    if run is None:
+        raise NotAllowed(f"no unfinished run of {options.gate} in this campaign: leave --only-stale away")
+    if run.acceptance_digest != prepared.agreement.digest or run.fingerprint != prepared.inventory.fingerprint:
+        raise NotAllowed(
+            f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
+            "leave --only-stale away and start a new attempt"
+        )
+    still = set(ledger.stale(run))
+    session.run = run
+    session.evidence = Evidence.open(Path(run.evidence), write=True)
+    session.judged = {
+        item: Judged(verdict, basis, reason, numbers)
+        for item, (verdict, numbers, basis, reason) in ledger.recorded(run).items()
+    }
+    transport = transport_for(prepared.inventory)
+    started = Started(session, still, transport)
+    try:
+        session.look([test for test in tests if test.owed in still], transport, progress)
+    except BaseException:
+        session.interrupt("ended while the hosts were asked")
+        transport.close()
+        raise
+    return started

@@ -1,0 +1,186 @@
+"""An inventory file -> Rack, or every fault in it at once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+
+from kvgate.errors import BadInput, Fault
+from kvgate.inventory import strict_yaml
+from kvgate.inventory.faults import faults
+from kvgate.inventory.model import Rack
+from kvgate.inventory.strict_yaml import Document, Key
+
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """A rack as ordered, with the text it was read from."""
+
+    rack: Rack
+    file: str
+    text: str
+
+    @property
+    def text_digest(self) -> str:
+        """SHA-256 of the file's bytes."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over what makes it this rack and no other: serials, MACs, PCI slots, accelerators, host keys."""
+        hosts = {
+            name: {
+                "host_key": host.host_key,
+                "disks": sorted(disk.serial for disk in host.disks),
+                "nics": sorted(nic.mac for nic in host.nics),
+                "accelerators": host.accelerators.model_dump(mode="json") if host.accelerators else None,
+            }
+            for name, host in self.rack.hosts.items()
+        }
+        return hashlib.sha256(json.dumps(hosts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read(path: FilePath) -> Inventory:
+    """Read and check one inventory file. Raises BadInput with all faults, each with line and column."""
+    return _check(strict_yaml.read(path))
+
+
+def parse(text: str, file: str = "inventory") -> Inventory:
+    """Read inventory text, as stored with a run."""
+    return _check(strict_yaml.parse(text, file))
+
+
+def _check(document: Document) -> Inventory:
+    found = list(document.faults)
+    found += [
+        document.fault(path, f"the placeholder {text!r}", "the real value") for path, text in _placeholders(document)
+    ]
+    if not isinstance(document.data, dict):
+        raise BadInput((document.fault((), "no mapping", "the keys of an inventory: rack, campaign, parties, hosts"),))
+    data = _with_profiles(document, found)
+    rack: Rack | None = None
+    try:
+        rack = Rack.model_validate(data)
+    except ValidationError as error:
+        found += faults(error, document, Rack)
+    found += _used_twice(document, data)
+    if rack is not None:
+        found += _relations(document, rack)
+    if found or rack is None:
+        unique = dict.fromkeys(sorted(found, key=lambda fault: (fault.line, fault.column)))
+        raise BadInput(tuple(unique))
+    return Inventory(rack, document.file, document.text)
+
+
+def _leaves(data: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from _leaves(value, (*path, key))
+    elif isinstance(data, tuple):
+        for index, value in enumerate(data):
+            yield from _leaves(value, (*path, index))
+    else:
+        yield path, data
+
+
+def _placeholders(document: Document) -> Iterator[tuple[Key, str]]:
+    for path, value in _leaves(document.data):
+        if isinstance(value, str) and _PLACEHOLDER.search(value):
+            yield path, value
+
+
+def _with_profiles(document: Document, found: list[Fault]) -> dict[str, Any]:
+    """Fill each host from its profile; a key of the host replaces the profile's key whole."""
+    data = dict(document.data)
+    hosts, profiles = data.get("hosts"), data.get("profiles")
+    if not isinstance(hosts, dict):
+        return data
+    merged: dict[str, Any] = {}
+    for name, host in hosts.items():
+        merged[name] = host
+        if not isinstance(host, dict) or "profile" not in host:
+            continue
+        profile = host["profile"]
+        if not isinstance(profiles, dict) or not isinstance(profiles.get(profile), dict):
+            known = ", ".join(profiles) if isinstance(profiles, dict) else "none"
+            found.append(document.fault(("hosts", name, "profile"), repr(profile), f"a profile of this file: {known}"))
+            continue
+        merged[name] = {**profiles[profile], **host}
+        for table in (document.keys, document.values, document.spelled):
+            _point_to_profile(table, name, profile, host)
+    data["hosts"] = merged
+    return data
+
+
+def _point_to_profile(table: dict[Key, Any], name: str, profile: str, host: dict[str, Any]) -> None:
+    for path, place in list(table.items()):
+        if len(path) > 2 and path[:2] == ("profiles", profile) and path[2] not in host:
+            table[("hosts", name, *path[2:])] = place
+
+
+_UNIQUE = {"serial": "serial", "mac": "MAC address", "host_key": "host key"}
+
+
+def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
+    seen: dict[tuple[str, str], list[Key]] = defaultdict(list)
+    for path, value in _leaves(data.get("hosts"), ("hosts",)):
+        if not isinstance(value, str) or not path:
+            continue
+        if path[-1] in _UNIQUE:
+            seen[str(path[-1]), value].append(path)
+        elif path[-1] == "address" and (len(path) == 3 or "nics" in path):
+            port = _port(data, path) if len(path) == 3 else ""
+            seen["address", f"{'host' if len(path) == 3 else 'port'} {value}{port}"].append(path)
+    for (kind, value), paths in seen.items():
+        first = document.values.get(paths[0], (0, 0))
+        for path in paths[1:]:
+            word = _UNIQUE.get(kind, kind)
+            yield document.fault(
+                path, f"{word} {value!r} a second time (first on line {first[0]})", f"each {word} once"
+            )
+
+
+def _port(data: dict[str, Any], path: Key) -> str:
+    host = data["hosts"].get(path[1])
+    return f":{host.get('port', 22)}" if isinstance(host, dict) else ""
+
+
+def _relations(document: Document, rack: Rack) -> Iterator[Fault]:
+    """What no single value can show: parts that must exist elsewhere in the file."""
+    for name, host in rack.hosts.items():
+        here: Key = ("hosts", name)
+        for index, raid in enumerate(host.raid):
+            members = sum(disk.role == "member" for disk in host.disks)
+            if host.access != "none" and members != raid.members:
+                yield document.fault(
+                    (*here, "raid", index, "members"),
+                    f"{raid.members} members, but {members} disks of role member",
+                    "the same number",
+                )
+        if host.access == "commands" and not host.commands:
+            yield document.fault((*here, "access"), "commands, but no list of them", "commands: [nvme, smartctl, ...]")
+        for index, link in enumerate(host.nvmeof):
+            if not any(link.address == nic.address for other in rack.hosts.values() for nic in other.nics):
+                yield document.fault(
+                    (*here, "nvmeof", index, "address"),
+                    f"{link.address}, which no port of this rack carries",
+                    "the address of a storage port of the array",
+                )
+        for group in ("disks", "nics", "mounts", "nvmeof", "raid"):
+            names = [getattr(part, _IDENTITY[group]) for part in getattr(host, group)]
+            for index, value in enumerate(names):
+                if value in names[:index]:
+                    yield document.fault((*here, group, index), f"{value!r} a second time", "each once a host")
+
+
+_IDENTITY = {"disks": "serial", "nics": "name", "mounts": "path", "nvmeof": "nqn", "raid": "device"}

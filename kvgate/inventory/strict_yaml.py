@@ -1,0 +1,162 @@
+"""YAML 1.2 read strictly: plain data plus the line and column of every key and value. Nothing is guessed, nothing repeated.
+
+ruamel.yaml was chosen over PyYAML (YAML 1.1: ``no`` is false, ``52:54:05`` is a number) and strictyaml (no aliases, no
+numbers). Only its composer is used, so that plain scalars keep their own spelling.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from kvgate.errors import BadInput, Fault
+
+Key = tuple[str | int, ...]
+_LIMIT_BYTES = 4 * 2**20
+_LIMIT_NODES = 200_000
+_INT = re.compile(r"[-+]?(0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(0|[1-9][0-9]*)\.[0-9]+", re.ASCII)
+_CONSTANTS = {"true": True, "false": False, "null": None, "~": None, "": None}
+
+
+class Spelled(int):
+    """A whole number that remembers how it was written (``0555567``), for the message that refuses it as text."""
+
+    text: str
+
+    def __new__(cls, value: int, text: str) -> Spelled:
+        """Keep the number and its spelling."""
+        number = super().__new__(cls, value)
+        number.text = text
+        return number
+
+
+@dataclass
+class Document:
+    """A file read: its data, and where each key path stands. ``keys`` holds the place of the key, ``values`` of the value."""
+
+    file: str
+    text: str
+    data: Any = None
+    keys: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    values: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    spelled: dict[Key, str] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def fault(self, path: Key, found: str, wanted: str, *, key: bool = False) -> Fault:
+        """Build a fault at ``path``; a path that is not there is placed at its nearest parent."""
+        table = self.keys if key else self.values
+        for length in range(len(path), -1, -1):
+            if (place := table.get(path[:length]) or self.values.get(path[:length])) is not None:
+                return Fault(self.file, place[0], place[1], _dotted(path), found, wanted)
+        return Fault(self.file, 0, 0, _dotted(path), found, wanted)
+
+
+def _dotted(path: Key) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.lstrip(".") or "file"
+
+
+def read(path: FilePath) -> Document:
+    """Read one file; duplicate keys stand in ``faults``. Raises BadInput with the place of the first syntax error."""
+    try:
+        raw = path.read_bytes()
+        if len(raw) > _LIMIT_BYTES:
+            raise BadInput((Fault(str(path), 0, 0, "file", f"{len(raw)} bytes", f"at most {_LIMIT_BYTES}"),))
+        text = raw.decode("utf-8")
+    except OSError as error:
+        raise BadInput((Fault(str(path), 0, 0, "file", error.strerror or str(error), "a readable file"),)) from None
+    except UnicodeDecodeError as error:
+        found = f"byte {error.object[error.start]:#04x} at offset {error.start}"
+        raise BadInput((Fault(str(path), 0, 0, "file", found, "UTF-8 text"),)) from None
+    return parse(text, str(path))
+
+
+def parse(text: str, file: str) -> Document:
+    """Read YAML text; ``file`` is the name used in faults."""
+    document = Document(file, text)
+    yaml = YAML(typ="rt")
+    try:
+        node = yaml.compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
+        found = " ".join(str(error.problem or error.context or "text").split())
+        raise BadInput((Fault(file, place[0], place[1], "syntax", found, "YAML 1.2"),)) from None
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise BadInput((Fault(file, 0, 0, "syntax", str(error).splitlines()[0], "YAML 1.2"),)) from None
+    if node is None:
+        raise BadInput((Fault(file, 0, 0, "file", "nothing", "a YAML mapping"),))
+    reader = _Reader(document)
+    try:
+        document.data = reader.build(node, ())
+    except RecursionError:
+        raise BadInput((Fault(file, 0, 0, "file", "nesting without end", "a finite document"),)) from None
+    document.faults = reader.faults
+    return document
+
+
+class _Reader:
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.faults: list[Fault] = []
+        self.nodes = 0
+
+    def build(self, node: Node, path: Key) -> Any:
+        self.nodes += 1
+        if self.nodes > _LIMIT_NODES:
+            raise BadInput((self.document.fault((), f"more than {_LIMIT_NODES} values", "a smaller file"),))
+        self.document.values[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
+        if isinstance(node, MappingNode):
+            return dict(self._pairs(node, path))
+        if isinstance(node, SequenceNode):
+            return tuple(self.build(item, (*path, index)) for index, item in enumerate(node.value))
+        return self._scalar(node, path)
+
+    def _pairs(self, node: MappingNode, path: Key) -> Iterator[tuple[str, Any]]:
+        seen: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
+            if not isinstance(key_node, ScalarNode):
+                self.faults.append(
+                    Fault(self.document.file, line, column, _dotted(path), "a complex key", "a text key")
+                )
+                continue
+            key = str(key_node.value)
+            if key in seen:
+                self.faults.append(
+                    Fault(
+                        self.document.file,
+                        line,
+                        column,
+                        _dotted((*path, key)),
+                        f"the key a second time (first on line {seen[key]})",
+                        "each key once",
+                    )
+                )
+                continue
+            seen[key] = line
+            self.document.keys[(*path, key)] = (line, column)
+            yield key, self.build(value_node, (*path, key))
+
+    def _scalar(self, node: Node, path: Key) -> Any:
+        text = str(node.value)
+        if getattr(node, "style", None) in ("'", '"', "|", ">"):
+            return text
+        self.document.spelled[path] = text
+        if text in _CONSTANTS:
+            return _CONSTANTS[text]
+        if _INT.fullmatch(text):
+            return Spelled(int(text), text) if len(text) < 20 else text
+        if _FLOAT.fullmatch(text):
+            return float(text)
+        if re.fullmatch(r"[-+]?[0-9]+", text, re.ASCII):
+            return Spelled(int(text[:20]), text)  # leading zero: refused as a number and as text alike
+        return text

@@ -1,0 +1,220 @@
+"""The embedded rack: one real SSH server a virtual host, each on its own loopback port, answering with captured outputs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import asyncssh
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from lab import order, wire
+from lab.faults import Fault, every
+from lab.machine import Edit, Machine, Reply, load
+from lab.order import Ordered
+
+ADDRESS = "127.0.0.1"
+
+
+def host_key(name: str, generation: int = 0) -> asyncssh.SSHKey:
+    """Return the Ed25519 host key of a virtual host. Derived from its name and worth nothing: it protects a simulation."""
+    seed = hashlib.sha256(f"kvgate embedded rack {name} {generation}".encode()).digest()
+    raw = Ed25519PrivateKey.from_private_bytes(seed)
+    return asyncssh.import_private_key(raw.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+
+
+def fingerprint(key: asyncssh.SSHKey) -> str:
+    """``SHA256:...`` as ssh-keygen -lf prints it."""
+    digest = hashlib.sha256(key.public_data).digest()
+    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
+
+
+@dataclass
+class VirtualHost:
+    """One host of the rack: what was ordered, the machine that answers, and how the host itself misbehaves."""
+
+    ordered: Ordered
+    machine: Machine
+    behaviours: frozenset[str] = frozenset()
+    port: int = 0
+    skew: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """Inventory name."""
+        return self.ordered.name
+
+    @property
+    def key(self) -> asyncssh.SSHKey:
+        """Key that the server presents; another one when the fault says so."""
+        return host_key(self.name, 1 if "changed-host-key" in self.behaviours else 0)
+
+
+def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) -> list[VirtualHost]:
+    """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry."""
+    known = every()
+    chosen: list[Fault] = []
+    for name in faults:
+        if name not in known:
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted(known))}")
+        if known[name].platform not in ("", platform):
+            raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
+        chosen.append(known[name])
+    hosts = []
+    for ordered in order.rack(nodes, platform):
+        hits = [fault for fault in chosen if fault.hits(ordered.name)]
+        edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
+        machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits)
+        behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
+        skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
+        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews)))
+    return hosts
+
+
+class _Server(asyncssh.SSHServer):
+    """Accepts any public key of any user: there is nothing behind it but captured text."""
+
+    def __init__(self, host: VirtualHost) -> None:
+        self.host = host
+
+    def begin_auth(self, username: str) -> bool:
+        return True
+
+    def public_key_auth_supported(self) -> bool:
+        return True
+
+    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
+        return "refuse-login" not in self.host.behaviours
+
+
+async def _converse(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -> None:
+    command = process.command or ""
+    try:
+        if "silent" in host.behaviours:
+            await asyncio.sleep(3600)
+        if "banner" in host.behaviours:
+            process.stdout.write(b"Welcome to this machine.\nKVGATE is not what this line starts\n\xff\xfe\n")
+        if command.removeprefix("sudo -n -- ") == "sh -s":
+            await _batch(host, process)
+        else:
+            reply = host.machine.answer(command.removeprefix("sudo -n -- "))
+            process.stdout.write(reply.stdout)
+            process.stderr.write(reply.stderr)
+            process.exit(reply.status)
+    except (asyncssh.Error, BrokenPipeError, ConnectionError):
+        process.close()
+
+
+async def _batch(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -> None:
+    script = wire.parse((await process.stdin.read()).decode("utf-8", "surrogateescape"))
+    if script is None:
+        process.stderr.write(b"sh: 1: this virtual host runs batches only\n")
+        process.exit(2)
+        return
+    if "garbage" in host.behaviours:
+        process.stdout.write(hashlib.sha512(host.name.encode()).digest() * 40)
+        process.exit(0)
+        return
+    boot_id = str(host.ordered.values["boot_id"])
+    process.stdout.write(wire.begin(script, boot_id, host.skew))
+    results: list[tuple[wire.Asked, Reply, int]] = []
+    for asked in script.commands:
+        reply = host.machine.answer(asked.line)
+        wait = asked.limit if reply.hang else min(reply.delay, asked.limit)
+        if reply.hang or reply.delay > asked.limit:
+            reply = Reply(status=124)
+        if wait:
+            process.stdout.write(wire.chunk(script, results))
+            results = []
+            await asyncio.sleep(wait)
+        if reply.cut or ("cut-in-batch" in host.behaviours and asked.index == len(script.commands) // 2):
+            process.stdout.write(wire.chunk(script, results)[: -len(results) or None])
+            await asyncio.sleep(0.05)
+            process.get_extra_info("connection").abort()
+            return
+        results.append((asked, reply, int(wait * 1000) + 1))
+    process.stdout.write(wire.chunk(script, results) + wire.end(script, host.skew))
+    process.exit(0)
+
+
+@dataclass
+class EmbeddedRack:
+    """The running rack. Use as a context manager; ``port`` 0 takes free ports, else hosts listen from ``port`` on."""
+
+    hosts: list[VirtualHost]
+    port: int = 0
+    _loop: asyncio.AbstractEventLoop | None = None
+    _thread: threading.Thread | None = None
+    _listeners: list[asyncssh.SSHAcceptor | asyncio.Server] = field(default_factory=list)
+
+    def __enter__(self) -> EmbeddedRack:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="embedded-rack", daemon=True)
+        self._thread.start()
+        try:
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result(60)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._loop is None or self._thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+        self._loop = self._thread = None
+
+    async def _listen(self) -> None:
+        for index, host in enumerate(self.hosts):
+            port = self.port + index if self.port else 0
+            if "down" in host.behaviours:
+                host.port = port or 9  # discard port: nothing listens there
+                continue
+            if "close-early" in host.behaviours:
+                plain = await asyncio.start_server(_hang_up, ADDRESS, port)
+                host.port = plain.sockets[0].getsockname()[1]
+                self._listeners.append(plain)
+                continue
+            listener = await asyncssh.listen(
+                ADDRESS,
+                port,
+                server_factory=lambda host=host: _Server(host),
+                process_factory=lambda process, host=host: _converse(host, process),
+                server_host_keys=[host.key],
+                encoding=None,
+                compression_algs=None,
+                server_version="embedded-rack",
+                login_timeout=30,
+                keepalive_interval=0,
+                line_editor=False,
+                allow_pty=False,
+            )
+            host.port = listener.get_port()
+            self._listeners.append(listener)
+
+    async def _stop(self) -> None:
+        for listener in self._listeners:
+            listener.close()
+        tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def inventory(self, identity: Path | None = None) -> str:
+        """Return the inventory of this rack, as YAML text."""
+        from lab.inventory import text
+
+        return text([(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts], identity)
+
+
+async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.close()

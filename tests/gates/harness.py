@@ -1,0 +1,203 @@
+"""Runs gate tests on virtual hosts within this process: the same bodies, the same reading, no network. For fault tables."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from checks.decision import Owed
+from checks.nvme.probes import controllers
+from checks.phrase import say
+from checks.probe import Interval, Probe, UnreadableOutput
+from checks.verdict import Outcome, Verdict
+from kvgate import agreement as agreements
+from kvgate.agreement import Agreement
+from kvgate.errors import DECLARABLE, CannotTell, DeviceAbsent
+from kvgate.gate.reading import read
+from kvgate.inventory import reader
+from kvgate.inventory.subjects import Thing, owed
+from kvgate.transport.base import Answer
+from lab.inventory import text
+from lab.rack import VirtualHost, build, fingerprint, host_key
+
+
+@dataclass
+class Direct:
+    """The ``ask`` fixture on virtual hosts. First and second sample are told apart by how often a machine was asked."""
+
+    hosts: dict[str, VirtualHost]
+    cache: dict[tuple[str, str, int], Any] = field(default_factory=dict)
+
+    def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
+        try:
+            return self._fact(host, probe)
+        except CannotTell:
+            if otherwise is None:
+                raise
+            return self._fact(host, otherwise)
+
+    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
+        return tuple(self._fact(host, probe) for probe in probes)
+
+    def twice(self, host: str, probe: Probe[Any]) -> Interval[Any]:
+        return Interval(self._fact(host, probe, 1), self._fact(host, probe, 2), 2.0)
+
+    def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
+        return {host: self._fact(host, probe) for host in hosts}
+
+    def host_key(self, host: str) -> str:
+        return fingerprint(self.hosts[host].key)
+
+    def clock(self, host: str) -> tuple[float, float]:
+        return self.hosts[host].skew - 0.001, self.hosts[host].skew + 0.001
+
+    def _fact(self, host: str, probe: Probe[Any], sample: int = 1) -> Any:
+        place = (host, probe.command(), sample)
+        if place not in self.cache:
+            try:
+                self.cache[place] = self._ask(host, probe, sample)
+            except CannotTell as error:
+                self.cache[place] = error
+        if isinstance(found := self.cache[place], CannotTell):
+            raise found
+        return found
+
+    def _ask(self, host: str, probe: Probe[Any], sample: int) -> Any:
+        if sample == 2:
+            self._fact(host, probe, 1)
+        names = {}
+        for device in probe.devices:
+            tree = self._fact(host, controllers())
+            try:
+                if device.kind == "namespace":
+                    name = tree.namespace(device.serial)
+                else:
+                    name = controller.name if (controller := tree.controller(device.serial)) else None
+            except UnreadableOutput as error:
+                raise DeviceAbsent(str(error)) from None
+            if name is None:
+                raise DeviceAbsent(f"{host}: no disk with serial {device.serial}")
+            names[device] = f"/dev/{name}"
+        reply = self.hosts[host].machine.answer(probe.command(names))
+        if reply.hang or reply.delay > probe.limit:
+            return read(host, probe, Answer("", b"", b"", 124, probe.limit))
+        return read(host, probe, Answer("", reply.stdout, reply.stderr, reply.status, 0.01))
+
+
+@dataclass
+class Result:
+    """Verdicts of a whole gate on one rack, and what the machines had no answer for."""
+
+    verdicts: dict[Owed, Verdict]
+    unknown: dict[str, list[str]]
+    unused: list[str]
+
+    def clauses(self, outcome: Outcome) -> set[str]:
+        return {item.clause for item, verdict in self.verdicts.items() if verdict.outcome is outcome}
+
+    def why(self, clause: str) -> list[str]:
+        return [
+            f"{item.subject}: {verdict.outcome}: measured {verdict.measured}; required {verdict.required}; {verdict.note}"
+            for item, verdict in self.verdicts.items()
+            if item.clause == clause and verdict.outcome is not Outcome.PASS
+        ]
+
+
+@cache
+def bodies(gate: str = "g1_arrival") -> dict[str, Callable[..., None]]:
+    """Clause id -> gate test."""
+    package = importlib.import_module(f"gates.{gate}")
+    found: dict[str, Callable[..., None]] = {}
+    for info in pkgutil.iter_modules(package.__path__):
+        module: ModuleType = importlib.import_module(f"gates.{gate}.{info.name}")
+        for name, body in vars(module).items():
+            if not name.startswith("test_") or not callable(body):
+                continue
+            for mark in getattr(body, "pytestmark", []):
+                if mark.name == "clause":
+                    assert mark.args[0] not in found, f"{mark.args[0]} is decided twice"
+                    found[mark.args[0]] = body
+    return found
+
+
+@cache
+def agreement() -> Agreement:
+    return agreements.read()
+
+
+def judge(
+    faults: Iterable[str] = (),
+    platform: str = "rocm",
+    nodes: int = 2,
+    only: str = r"G1\..*",
+    clauses: Agreement | None = None,
+) -> Result:
+    """Judge G1 on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing)."""
+    hosts = {host.name: host for host in build(nodes, platform, faults)}
+    written = text(
+        [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())]
+    )
+    rack = reader.parse(written).rack
+    ask = Direct(hosts)
+    verdicts: dict[Owed, Verdict] = {}
+    terms = (clauses or agreement()).acceptance
+    for item, thing in owed(terms, rack, "G1"):
+        if re.fullmatch(only, item.clause) and item.clause in bodies():
+            verdicts[item] = _judge(
+                item, thing, ask, {n: x.value for n, x in terms.clauses[item.clause].limits.items()}
+            )
+    unknown = {host.name: host.machine.unknown for host in hosts.values() if host.machine.unknown}
+    unused = [f"{host.name}: {edit.ask}" for host in hosts.values() for edit in host.machine.unused]
+    return Result(verdicts, unknown, unused)
+
+
+def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verdict:
+    given: list[Verdict] = []
+
+    def declared() -> Verdict:
+        for declaration in thing.rack.declared:
+            if declaration.clause == item.clause and declaration.subject == item.subject:
+                return Verdict.of(declaration.conforms, declaration.value, "declared")
+        raise CannotTell("nobody has answered for it")
+
+    known = {"ask": ask, "terms": terms, "decide": given.append, "declared": declared}
+    body = bodies()[item.clause]
+    try:
+        body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+    except CannotTell as error:
+        if isinstance(error, DECLARABLE):
+            try:
+                return declared()
+            except CannotTell:
+                pass
+        return Verdict.undecided(say("{reason}", reason=str(error)))
+    assert len(given) == 1, f"{item.clause} decided {len(given)} times"
+    return given[0]
+
+
+def main() -> None:
+    """``python -m tests.gates.harness [PLATFORM] [FAULT...]``: what the rack comes to, for people writing clauses."""
+    import sys
+
+    platform, faults = (sys.argv[1:2] or ["rocm"])[0], sys.argv[2:]
+    result = judge(faults, platform)
+    for outcome in Outcome:
+        ids = sorted(result.clauses(outcome))
+        print(f"{outcome}: {len(ids)} clauses {' '.join(ids)}")
+    for clause in sorted(result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED)):
+        print(clause, *result.why(clause), sep="\n   ")
+    for host, lines in result.unknown.items():
+        for line in dict.fromkeys(lines):
+            print(f"no answer on {host}: {line[:150]}")
+    print("edits that met no command:", result.unused)
+
+
+if __name__ == "__main__":
+    main()
