@@ -10,7 +10,7 @@ from checks.accelerator.weighing import each
 from checks.parsers.gdscheck import GdsCheck
 from checks.parsers.systemctl_is_active import UnitState
 from checks.phrase import say
-from checks.verdict import Outcome, Verdict
+from checks.verdict import Outcome, Verdict, worst
 
 _PENDING = frozenset({"Not Started", "In Progress"})
 
@@ -96,11 +96,16 @@ def gds_never_copies(check: GdsCheck) -> Verdict:
     return Verdict.of(True, "use_compat_mode false", required)
 
 
-def alike(hosts: Mapping[str, Cards]) -> Verdict:
-    """All cards of all hosts of one platform agree in model, driver and firmware."""
+def all_alike(platforms: Mapping[str, Mapping[str, Cards]]) -> Verdict:
+    """On every platform all cards of all nodes agree in what was asked: model, driver, firmware.
+
+    Raises ValueError when there is no platform: the clause is owed only where accelerators were ordered.
+    """
+    return worst(_alike(hosts) for hosts in platforms.values())
+
+
+def _alike(hosts: Mapping[str, Cards]) -> Verdict:
     required = say("the same model, driver and firmware on every node")
-    if not hosts:
-        raise ValueError("no hosts to compare")
     kinds: dict[tuple[str | None, str | None, str | None], list[str]] = {}
     for host, cards in hosts.items():
         if not cards.cards:
@@ -108,15 +113,11 @@ def alike(hosts: Mapping[str, Cards]) -> Verdict:
         for card in cards.cards:
             kinds.setdefault((card.model, card.driver, card.firmware), []).append(host)
     shown = "; ".join(
-        f"{' / '.join(word or '?' for word in kind)}: {', '.join(list(dict.fromkeys(where))[:4])}"
+        f"{' / '.join(word for word in kind if word)}: {', '.join(list(dict.fromkeys(where))[:4])}"
         for kind, where in list(kinds.items())[:4]
     )
-    if len(kinds) == 1:
-        ((_, driver, firmware),) = kinds
-        if driver is None or firmware is None:
-            return Verdict.undecided(say("driver or firmware is not told: {shown}", shown=shown), required)
-        return Verdict.of(True, say("{count} nodes alike: {kind}", count=len(hosts), kind=shown), required)
-    for place in range(3):
-        if len({kind[place] for kind in kinds if kind[place] is not None}) > 1:
-            return Verdict.of(False, shown, required)
-    return Verdict.undecided(say("some cards do not tell all of it: {shown}", shown=shown), required)
+    if any(len({kind[place] for kind in kinds if kind[place] is not None}) > 1 for place in range(3)):
+        return Verdict.of(False, shown, required)
+    if any(driver is None or firmware is None for _, driver, firmware in kinds):
+        return Verdict.undecided(say("driver or firmware is not told: {shown}", shown=shown), required)
+    return Verdict.of(True, say("{count} nodes: {kind}", count=len(hosts), kind=shown), required)

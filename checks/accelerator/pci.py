@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from checks.accelerator.facts import GTS
-from checks.lexing import tree
+from checks.lexing import link_speed, link_width, tree
 from checks.probe import Glob, UnreadableOutput, Word
 
 #: One dump answers identity, driver and link of every function; a file that a device lacks leaves the others readable.
@@ -76,25 +75,17 @@ def _function(bdf: str, values: Mapping[str, str]) -> Function:
     device_class = event.get("PCI_CLASS", "").lower().zfill(6)[:4]
     if not colon or "PCI_CLASS" not in event:
         raise UnreadableOutput(f"{bdf} has no PCI_ID and PCI_CLASS in its uevent")
-    width = values.get("current_link_width", "")
+    width, speed, most = (values.get(name) for name in ("current_link_width", "current_link_speed", "max_link_speed"))
     return Function(
         bdf=bdf.lower(),
         vendor=vendor,
         device=device,
         device_class=device_class,
         driver=event.get("DRIVER"),
-        lanes=int(width) if width.isascii() and width.isdigit() and 0 < len(width) < 3 and int(width) else None,
-        speed=_speed(values.get("current_link_speed", "")),
-        capable_speed=_speed(values.get("max_link_speed", "")),
+        lanes=None if width is None else link_width(width),
+        speed=None if speed is None else link_speed(speed),
+        capable_speed=None if most is None else link_speed(most),
     )
-
-
-def _speed(value: str) -> float | None:
-    # Kernels print "16.0 GT/s PCIe", older ones "16 GT/s"; "Unknown" and "Unknown speed" are not told.
-    number, _, unit = value.partition(" ")
-    if not unit.startswith("GT/s"):
-        return None
-    return next((rate for rate in GTS.values() if number in (f"{rate:.1f}", f"{rate:g}")), None)
 
 
 @dataclass(frozen=True, slots=True)

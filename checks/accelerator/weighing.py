@@ -26,9 +26,7 @@ def each(
     """
     told = [(card, holds(card)) for card in cards.cards]
     if bad := [card for card, good in told if good is False]:
-        return Verdict.of(
-            False, _named(bad, shown), required, quantities=(Quantity("cards failing", len(bad), ""),)
-        )
+        return Verdict.of(False, _named(bad, shown), required, quantities=(Quantity("cards failing", len(bad), ""),))
     if silent := [card for card, good in told if good is None]:
         note = say("{cards} does not tell {what}", cards=", ".join(card.label for card in silent[:_NAMED]), what=what)
         if len(silent) > _NAMED:

@@ -55,7 +55,9 @@ def _host_traits(host: Host) -> dict[str, object]:
 
 def things(rack: Rack) -> Iterator[Thing]:
     """Every subject of the rack, in inventory order. Ids are unique within a kind."""
-    yield Thing(Subject.RACK, "rack", "", rack, None, rack, (("fabric", _word(rack.fabric is not None)),))
+    cards = any(host.accelerators is not None for host in rack.hosts.values())
+    rack_traits = (("fabric", _word(rack.fabric is not None)), ("accelerators", _word(cards)))
+    yield Thing(Subject.RACK, "rack", "", rack, None, rack, rack_traits)
     for name, host in rack.hosts.items():
         yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
         parts: list[tuple[Subject, str, Ordered, Mapping[str, object]]] = []
