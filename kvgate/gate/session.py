@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
@@ -21,8 +21,10 @@ from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, collect
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
-from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
 from kvgate.transport.base import Transport
+
+if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
 
 
 class NotDeclared(CannotTell):
@@ -166,6 +168,8 @@ class GateSession:
             self.trouble.append(str(error))
 
     def _row(self, owed: Owed) -> VerdictRow:
+        from kvgate.ledger.repository import VerdictRow
+
         judged = self.judged[owed]
         return VerdictRow(owed.clause, owed.subject, judged.verdict, judged.evidence, judged.basis, judged.reason)
 

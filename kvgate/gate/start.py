@@ -22,9 +22,7 @@ from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
-from kvgate.ledger.repository import Ledger
 from kvgate.transport.base import Transport
-from kvgate.transport.ssh import SshTransport
 
 
 @dataclass(frozen=True)
@@ -138,8 +136,10 @@ def code_version() -> str:
         return "unknown"
 
 
-def transport_for(inventory: Inventory) -> SshTransport:
+def transport_for(inventory: Inventory) -> Transport:
     """Return the SSH transport for all hosts of a rack."""
+    from kvgate.transport.ssh import SshTransport
+
     hosts: dict[str, Host] = dict(inventory.rack.hosts)
     return SshTransport(hosts, inventory.rack.defaults)
 
@@ -151,6 +151,8 @@ def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | No
         session.evidence = None
         session.answers = replay(prepared.stored)
         return Started(session, {item for item, _ in prepared.owed})
+    from kvgate.ledger.repository import Ledger
+
     options = prepared.options
     ledger = Ledger.open(options.ledger)
     owed = [item for item, _ in prepared.owed]
