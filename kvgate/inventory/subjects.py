@@ -55,7 +55,11 @@ def _host_traits(host: Host) -> dict[str, object]:
 
 def things(rack: Rack) -> Iterator[Thing]:
     """Every subject of the rack, in inventory order. Ids are unique within a kind."""
-    about = {"fabric": rack.fabric is not None, "nvmeof": any(host.nvmeof for host in rack.hosts.values())}
+    about = {
+        "fabric": rack.fabric is not None,
+        "nvmeof": any(host.nvmeof for host in rack.hosts.values()),
+        "accelerators": any(host.accelerators is not None for host in rack.hosts.values()),
+    }
     yield Thing(Subject.RACK, "rack", "", rack, None, rack, tuple((key, _word(value)) for key, value in about.items()))
     for name, host in rack.hosts.items():
         yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
