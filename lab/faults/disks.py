@@ -8,7 +8,6 @@ from lab.machine import Edit
 _TREE = r"grep -Hs '' /proc/sys/kernel/osrelease /sys/module/nvme_core/.*"
 _SMART = r"nvme smart-log /dev/nvme{n} -o json"
 _NVME2 = "/sys/class/nvme/nvme2"
-_LINE = r"/sys/class/nvme(?:-subsystem)?/[^\n]*"
 
 
 def _tree(*pairs: tuple[str, str], every: bool = False, again: bool = False) -> tuple[Edit, ...]:
@@ -19,8 +18,19 @@ def _smart(number: int, *pairs: tuple[str, str]) -> tuple[Edit, ...]:
     return (Edit(_SMART.format(n=number), replace=pairs),)
 
 
-#: Clauses that need a disk found by its serial.
-_BY_SERIAL = frozenset(f"G1.2.{number}" for number in (*range(3, 24),))
+def _second_disk(serial: str) -> tuple[Edit, ...]:
+    """Put a second local controller into a node."""
+    old, new = "/sys/class/nvme/nvme0", "/sys/class/nvme/nvme7"
+    return _tree(
+        (f"{old}/transport:pcie\n", f"{old}/transport:pcie\n{new}/transport:pcie\n"),
+        (f"{old}/state:live\n", f"{old}/state:live\n{new}/state:live\n"),
+        (f"{old}/serial:", f"{new}/serial:{serial}\n{old}/serial:"),
+    )
+
+
+#: Clauses that need a disk found by its serial, and those of them that are asked of the array's disks only.
+_BY_SERIAL = frozenset(f"G1.2.{number}" for number in range(3, 24))
+_NEW_ONLY = frozenset({"G1.2.10", "G1.2.12", "G1.2.22"})
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -34,10 +44,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "disk-serial-twice",
         "two controllers carry one serial, as a dual-port disk does",
-        "fx100-a",
-        stops=frozenset({"G1.2.1", "G1.2.2", "G1.5.5"}),
-        undecided=_BY_SERIAL,
-        edits=_tree((f"{_NVME2}/serial:S7Y0NX0W100003", f"{_NVME2}/serial:S7Y0NX0W100002")),
+        "node-01",
+        stops=frozenset({"G1.2.2"}),
+        undecided=(_BY_SERIAL | {"G1.2.1", "G1.5.8"}) - _NEW_ONLY,
+        edits=_second_disk("PHLN00000001"),
     ),
     Fault(
         "disk-controller-dead",
@@ -51,17 +61,7 @@ FAULTS: tuple[Fault, ...] = (
         "a disk that nobody ordered sits in the node",
         "node-01",
         stops=frozenset({"G1.2.2"}),
-        edits=_tree(
-            (
-                "/sys/class/nvme/nvme0/transport:pcie\n",
-                "/sys/class/nvme/nvme0/transport:pcie\n/sys/class/nvme/nvme7/transport:pcie\n",
-            ),
-            (
-                "/sys/class/nvme/nvme0/state:live\n",
-                "/sys/class/nvme/nvme0/state:live\n/sys/class/nvme/nvme7/state:live\n",
-            ),
-            ("/sys/class/nvme/nvme0/serial:", "/sys/class/nvme/nvme7/serial:S9STRANGER\n/sys/class/nvme/nvme0/serial:"),
-        ),
+        edits=_second_disk("S9STRANGER"),
     ),
     Fault(
         "disk-wrong-model",
@@ -282,7 +282,7 @@ FAULTS: tuple[Fault, ...] = (
         "disk-no-nvme-cli",
         "nvme-cli is not installed; smartctl answers instead where it can",
         "node-01",
-        undecided=frozenset({"G1.2.6", "G1.2.7", "G1.2.13", "G1.2.15"}),
+        undecided=frozenset({"G1.2.6", "G1.2.7", "G1.2.13", "G1.2.15", "G1.5.31", "G1.5.33"}),
         edits=(Edit(r"nvme .*", stdout="", stderr="sh: 1: nvme: not found\n", status=127),),
     ),
     Fault(

@@ -310,7 +310,8 @@ FAULTS: tuple[Fault, ...] = (
         stops=frozenset({"G1.5.15", "G1.5.16"}),
         edits=(
             Edit(
-                _SPACE.format(path="/mnt/fx100"), replace=((" 15250627715072 ", " 1525062771097 "), (" 1500242326 ", " 1500 "))
+                _SPACE.format(path="/mnt/fx100"),
+                replace=((" 15250627715072 ", " 1525062771097 "), (" 1500242326 ", " 1500 ")),
             ),
         ),
     ),
