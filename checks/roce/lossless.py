@@ -89,7 +89,7 @@ def ecn_as_agreed(seen: RdmaQos, priority: int | None, ecn: bool | None) -> Verd
     if sides.keys() != {"np", "rp"}:
         return Verdict.undecided(
             say(
-                "the driver shows no ECN switch for priority {priority} (the inbox driver has none); MLNX_OFED does",
+                "the driver does not show the ECN switches of both sides for priority {priority}",
                 priority=priority,
             ),
             required,
@@ -110,5 +110,5 @@ def cnp_marked(seen: RdmaQos, agreed: int | None) -> Verdict:
 
 
 def offers_traffic_class(seen: RdmaQos) -> bool:
-    """Whether the driver has the traffic class file: it comes with the ECN switches; an empty file was never set."""
-    return seen.traffic_class is not None or bool(seen.switches)
+    """Whether the driver has the traffic class file: it comes with the ecn folder; an empty file was never set."""
+    return seen.traffic_class is not None or any(name.startswith("roce_") for name in seen.settings)

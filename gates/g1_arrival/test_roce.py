@@ -102,7 +102,7 @@ def test_serves_congestion_notifications_first(nic, ask, decide):
 
 @pytest.mark.clause("G1.4.13")
 def test_uses_ecn_on_the_storage_priority(nic, ask, decide):
-    seen = _congestion(ask, nic.host, nic)
+    seen = ask(nic.host, probes.ecn(nic.name, nic.bdf))
     decide(lossless.ecn_as_agreed(seen, _agreed(nic, "pfc_priority"), _agreed(nic, "ecn")))
 
 
