@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checks.nic.probes import counters as port_counters
 from checks.roce import criteria, equality, lossless, probes
 
 
@@ -122,6 +123,12 @@ def test_gives_unmarked_traffic_the_agreed_class(nic, ask, decide):
 def test_loses_and_repeats_no_packet(nic, ask, terms, decide):
     interval = ask.twice(nic.host, probes.counters(nic.rdma, nic.rdma_port))
     decide(criteria.no_new_errors(interval, nic.rdma, nic.rdma_port, nic.driver, allowed=terms["errors"]))
+
+
+@pytest.mark.clause("G1.4.17")
+def test_sees_no_pause_storm(nic, ask, terms, decide):
+    interval = ask.twice(nic.host, port_counters(nic.name))
+    decide(lossless.no_pause_storm(interval, nic.driver, allowed=terms["storms"]))
 
 
 @pytest.mark.clause("G1.4.18")

@@ -16,6 +16,7 @@ _MLNX = r"mlnx_qos -i .*"
 _DCB = r"sh -c 'dcb .*"
 _ECN = r"grep -Hs '' /sys/class/net/\w+/ecn/roce_np/enable/.*"
 _FIGURES = r"grep -Hs '' /sys/class/net/\w+/ecn/roce_np/\* .*"
+_ETHTOOL = r"ethtool -S \w+"
 _PORTS = "/sys/class/infiniband/mlx5_0/ports/1"
 _SIDES = "/sys/class/net/ens1f0np0/ecn"
 _PFC = "enabled     0   0   0   1   0   0   0   0"
@@ -143,6 +144,8 @@ FAULTS: tuple[Fault, ...] = (
           edits=(Edit(_COUNTERS, (("out_of_sequence:2", "out_of_sequence:9"),), again=True),)),
     Fault("roce-timeouts", "acknowledgements time out on the array", "fx100-a", _c(16),
           edits=(Edit(_COUNTERS, (("local_ack_timeout_err:1", "local_ack_timeout_err:2"),), again=True),)),
+    Fault("pause-storm", "the array's card sees a pause storm while the rack is looked at", "fx100-a", _c(17),
+          edits=(Edit(_ETHTOOL, (("tx_pause_storm_error_events: 0", "tx_pause_storm_error_events: 1"),), again=True),)),
     Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
           edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),
     Fault("roce-counters-reset", "the counters went backwards: the driver was loaded again in between", "node-01",
