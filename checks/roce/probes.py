@@ -91,7 +91,7 @@ def ecn(interface: str, bdf: str | None) -> Probe[RdmaQos]:
     """ECN switches of one port, priority by priority (MLNX_OFED) or as a whole (bnxt_re)."""
     sides = [Glob(f"/sys/class/net/{interface}/ecn/{side}/enable/*") for side in ("roce_np", "roce_rp")]
     whole = [] if bdf is None else [Glob(f"/sys/kernel/debug/bnxt_re/{bdf}/cc_config/*")]
-    return Probe("roce-ecn", ("grep", "-Hs", "", *sides, *whole), facts.congestion, accepted=_DUMPED)
+    return Probe("roce-ecn", ("grep", "-Hs", "", *whole, *sides), facts.congestion, accepted=_DUMPED)
 
 
 def congestion(interface: str, device: str, number: int, bdf: str | None) -> Probe[RdmaQos]:
@@ -101,7 +101,7 @@ def congestion(interface: str, device: str, number: int, bdf: str | None) -> Pro
     debug = [Glob(f"/sys/kernel/debug/{place}") for place in places]
     traffic_class = f"/sys/class/infiniband/{device}/tc/{number}/traffic_class"
     return Probe(
-        "roce-congestion", ("grep", "-Hs", "", *sides, traffic_class, *debug), facts.congestion, accepted=_DUMPED
+        "roce-congestion", ("grep", "-Hs", "", traffic_class, *sides, *debug), facts.congestion, accepted=_DUMPED
     )
 
 
