@@ -321,10 +321,10 @@ def _json_entries(text: str) -> Iterator[_Line]:
         if isinstance(document.get("dmesg"), list):
             for item in document["dmesg"]:
                 message, seconds = _member(item, "msg"), item.get("time") if isinstance(item, dict) else None
-                if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+                if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
                     raise UnreadableOutput("an entry of the log has no time")
                 found += 1
-                yield _Line(str(seconds), message)
+                yield _Line(f"{seconds:.6f}", message)
         else:
             message = _member(document, "MESSAGE")
             found += 1
