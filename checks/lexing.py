@@ -155,3 +155,15 @@ def aer_total(text: str, name: str) -> int:
     if len(found) != 1:
         raise UnreadableOutput(f"found {len(found)} lines {name}, wanted one: the counter table may be cut")
     return int(found[0])
+
+
+def whole(table: Any, key: str, where: str = "object") -> int:
+    """``table[key]`` as a number of at most 128 bits, written as a JSON number or as digits in quotes."""
+    value = entry(table, key, (int, str), where)
+    if isinstance(value, str):
+        if re.fullmatch(r"\d{1,39}", value, re.ASCII) is None:
+            raise UnreadableOutput(f"{where}: {key!r} is {value[:40]!r}, wanted a whole number")
+        value = int(value)
+    if not 0 <= value < 2**128:
+        raise UnreadableOutput(f"{where}: {key!r} is out of the range of 128 bits")
+    return int(value)

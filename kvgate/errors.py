@@ -19,7 +19,8 @@
     │   ├── Truncated           more output than the limit allows
     │   ├── NotAskable          the inventory says that this host does not allow the question
     │   └── DeviceAbsent        no device with that serial answers today
-    └── Unwritable              evidence or ledger could not be written and read back: never PASS
+    ├── Unwritable              evidence or ledger could not be written and read back: never PASS
+    └── Damaged                 stored evidence or ledger rows are not what was written: tampered with, cut or rotten
 """
 
 from __future__ import annotations
@@ -121,6 +122,10 @@ class DeviceAbsent(CannotTell):
 
 class Unwritable(KvgateError):
     """Evidence or ledger could not be written, or did not read back as written."""
+
+
+class Damaged(KvgateError):
+    """What was stored earlier is not what was written: the message names the line, blob or row."""
 
 
 #: Reasons under which an answer that a person declared in the inventory may stand in for the measurement.

@@ -1,0 +1,151 @@
+"""How verdicts and their phrases stand in journal and ledger: canonical JSON, written and read back strictly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from checks.phrase import Phrase
+from checks.verdict import Outcome, Quantity, Verdict
+
+#: What stands in for characters that no text column and no terminal can hold: NUL and lone surrogates.
+_UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+class Seal(NamedTuple):
+    """What a decision and a certificate carry of the evidence: line count, digest of the last line, root over all blobs."""
+
+    lines: int
+    head: str
+    root: str
+
+
+def canonical(value: object) -> str:
+    """One line of JSON, ASCII only, keys sorted: the same value is always the same text. Raises ValueError for NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest(text: str | bytes) -> str:
+    """SHA-256 of the bytes (of the UTF-8 of a text), in lower-case hex."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text).hexdigest()
+
+
+def parse_object(text: str | bytes) -> dict[str, object]:
+    """Read one JSON object. Raises ValueError for anything else, for a key that stands twice, and for NaN."""
+    try:
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"found {type(found).__name__}, wanted a JSON object")
+    return found
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(f"found {word}, wanted a finite number")
+
+
+def printable(phrase: Phrase | None) -> str:
+    """English text of a phrase for a text column: NUL and lone surrogates are replaced."""
+    text = "" if phrase is None else str(phrase)
+    return text.replace("\0", _UNPRINTABLE).encode("utf-8", "replace").decode()
+
+
+def phrase_to_json(phrase: Phrase) -> dict[str, object]:
+    """``{"text": template, "values": [[name, value], ...]}``; a value may be a phrase again."""
+    return {"text": phrase.template, "values": [[name, _value_to_json(value)] for name, value in phrase.values]}
+
+
+def phrase_from_json(found: object) -> Phrase:
+    """Inverse of :func:`phrase_to_json`. Raises ValueError."""
+    record = _record(found, {"text", "values"})
+    pairs = []
+    for pair in _list(record["values"]):
+        name, value = _pair(pair)
+        pairs.append((_text(name), _value_from_json(value)))
+    return Phrase(_text(record["text"]), tuple(pairs))
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, object]:
+    """Every field of the verdict; numbers that are not finite become words."""
+    return {
+        "outcome": verdict.outcome.value,
+        "measured": phrase_to_json(verdict.measured),
+        "required": phrase_to_json(verdict.required),
+        "unit": verdict.unit,
+        "note": None if verdict.note is None else phrase_to_json(verdict.note),
+        "quantities": [[q.name, _value_to_json(q.value), q.unit] for q in verdict.quantities],
+    }
+
+
+def verdict_from_json(found: object) -> Verdict:
+    """Inverse of :func:`verdict_to_json`. Raises ValueError."""
+    record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities"})
+    quantities = []
+    for item in _list(record["quantities"]):
+        parts = _list(item)
+        if len(parts) != 3:
+            raise ValueError(f"found {len(parts)} parts of a quantity, wanted name, value, unit")
+        value = _value_from_json(parts[1])
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise ValueError(f"found quantity {value!r}, wanted a number")
+        quantities.append(Quantity(_text(parts[0]), value, _text(parts[2])))
+    return Verdict(
+        Outcome(_text(record["outcome"])),
+        phrase_from_json(record["measured"]),
+        phrase_from_json(record["required"]),
+        _text(record["unit"]),
+        None if record["note"] is None else phrase_from_json(record["note"]),
+        tuple(quantities),
+    )
+
+
+def _value_to_json(value: str | int | float | bool | Phrase) -> object:
+    if isinstance(value, Phrase):
+        return phrase_to_json(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    return value
+
+
+def _value_from_json(found: object) -> str | int | float | bool | Phrase:
+    if isinstance(found, (str, int, float, bool)):
+        return found
+    if isinstance(found, Mapping) and set(found) == {"float"} and found["float"] in ("nan", "inf", "-inf"):
+        return float(found["float"])
+    return phrase_from_json(found)
+
+
+def _record(found: object, keys: set[str]) -> Mapping[str, object]:
+    if not isinstance(found, Mapping) or set(found) != keys:
+        raise ValueError(f"found {found!r:.80}, wanted an object with {sorted(keys)}")
+    return found
+
+
+def _list(found: object) -> Sequence[object]:
+    if not isinstance(found, list):
+        raise ValueError(f"found {found!r:.80}, wanted a list")
+    return found
+
+
+def _pair(found: object) -> tuple[object, object]:
+    parts = _list(found)
+    if len(parts) != 2:
+        raise ValueError(f"found {len(parts)} parts, wanted name and value")
+    return parts[0], parts[1]
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise ValueError(f"found {found!r:.80}, wanted a text")
+    return found

@@ -1,0 +1,54 @@
+"""Bytes that are on the disk when a call returns, and what to tell a person when they cannot be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+from kvgate.errors import Unwritable
+
+_REMEDY = {
+    errno.ENOSPC: "free space there, or choose another place",
+    errno.EDQUOT: "free some of your quota, or choose another place",
+    errno.EFBIG: "raise the file size limit of this shell (ulimit -f)",
+    errno.EROFS: "the file system is mounted read-only: choose another place",
+    errno.EACCES: "take ownership of that folder, or choose one that you may write to",
+    errno.EPERM: "take ownership of that folder, or choose one that you may write to",
+    errno.EIO: "the disk reports an error: choose another disk and look at this one's log",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+}
+
+
+def unwritable(error: OSError, what: str, place: Path) -> Unwritable:
+    """Return the exception that says what could not be written, where, why, and what to do."""
+    why = os.strerror(error.errno) if error.errno else str(error)
+    remedy = _REMEDY.get(error.errno or 0, "see that this place can be written to")
+    return Unwritable(f"{what} could not be written to {place}: {why}; {remedy}, then run the gate again")
+
+
+def flush(descriptor: int) -> None:
+    """Return when the file's bytes are on the medium (macOS: through the drive's cache as well)."""
+    if sys.platform == "darwin":
+        import fcntl
+
+        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        os.fsync(descriptor)
+
+
+def flush_folder(folder: Path) -> None:
+    """Make names created in or renamed into the folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte. Raises OSError; how many bytes are in the file then is unknown."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
