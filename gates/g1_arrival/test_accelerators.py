@@ -51,7 +51,7 @@ def test_find_the_runtime_ordered(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.5")
 def test_carry_one_firmware(accelerators, ask, decide):
     cards = _asked(ask, accelerators, "firmware")
-    decide(criteria.on_firmware(cards, None, accelerators.count))
+    decide(criteria.of_one_firmware(cards, accelerators.count))
 
 
 @pytest.mark.clause("G1.6.6")
@@ -129,9 +129,9 @@ def test_call_themselves_healthy(accelerators, ask, terms, decide):
 
 
 @pytest.mark.clause("G1.6.18")
-def test_have_driver_and_firmware_that_fit(accelerators, ask, decide):
+def test_have_driver_and_firmware_that_fit(accelerators, ask, terms, decide):
     cards = _asked(ask, accelerators, "firmware")
-    decide(criteria.compatible(cards, accelerators.count))
+    decide(criteria.compatible(cards, accelerators.count, terms["good"], terms["bad"]))
 
 
 @pytest.mark.clause("G1.6.19")
