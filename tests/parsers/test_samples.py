@@ -39,7 +39,9 @@ def test_a_reading_says_where_it_comes_from(sample: Sample) -> None:
 @pytest.mark.parametrize("command", parsers())
 def test_a_parser_has_samples_of_both_kinds(command: str) -> None:
     kinds = {sample.readable for sample in samples() if sample.command == command}
-    assert kinds == {True, False}, f"tests/parsers/{command} lacks {'a refused' if True in kinds else 'a readable'} sample"
+    assert kinds == {True, False}, (
+        f"tests/parsers/{command} lacks {'a refused' if True in kinds else 'a readable'} sample"
+    )
 
 
 @pytest.mark.parametrize("command", parsers())
