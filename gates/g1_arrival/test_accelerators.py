@@ -6,6 +6,7 @@ import pytest
 
 from checks.accelerator import criteria, paths, probes
 from checks.phrase import say
+from checks.roce.probes import npu_ports
 
 
 def _asked(ask, accelerators, aspect):
@@ -170,6 +171,18 @@ def test_are_reached_by_gds_over_fabrics(accelerators, ask, decide):
 def test_are_never_served_by_copies(accelerators, ask, decide):
     check = ask(accelerators.host, probes.GDS, otherwise=probes.GDS_OTHERWISE)
     decide(paths.gds_never_copies(check))
+
+
+@pytest.mark.clause("G1.6.25")
+def test_have_their_ports_up(accelerators, ask, decide):
+    replies = ask(accelerators.host, npu_ports(range(accelerators.count)))
+    decide(paths.ports_up(replies, accelerators.count))
+
+
+@pytest.mark.clause("G1.6.26")
+def test_reach_their_network(accelerators, ask, terms, decide):
+    replies = ask(accelerators.host, npu_ports(range(accelerators.count)))
+    decide(paths.ports_healthy(replies, accelerators.count, terms["good"], terms["bad"]))
 
 
 @pytest.mark.clause("G1.6.27")

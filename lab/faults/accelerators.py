@@ -230,6 +230,7 @@ _NVIDIA = (
 )  # fmt: skip
 
 _INFO, _ECC, _BOARD = "npu-smi info", "sh -c .*npu-smi.* sh ecc", "sh -c .*npu-smi.* sh board"
+_PORTS = "sh -c .*hccn_tool.*"
 _LAST_ROWS = (
     "| 7     910B3               | OK            | 102.4       38                0    / 0             |\n"
     "| 0                         | 0000:96:00.0  | 0           0    / 0          3431 / 65536         |\n"
@@ -281,6 +282,18 @@ _ASCEND = (
         "ascend", "narrow-link", "one NPU trained to four lanes",
         _new("grep .*/sys/bus/pci/devices/.*", "0000:61:00.0/current_link_width:16", "0000:61:00.0/current_link_width:4"),
         stops=(12,),
+    ),
+    _fault(
+        "ascend", "port-down", "the network port of one NPU has no link",
+        _new(_PORTS, "link status: UP", "link status: DOWN"), stops=(25,),
+    ),
+    _fault(
+        "ascend", "network-unreachable", "one NPU does not reach its detect address",
+        _new(_PORTS, "net health status: Success", "net health status: Receive timeout"), stops=(26,),
+    ),
+    _fault(
+        "ascend", "no-detect-address", "no detect address was ever set",
+        _new(_PORTS, "net health status: Success", "net health status: Init", every=True), undecided=(26,),
     ),
     _fault(
         "ascend", "no-npu-smi", "npu-smi is not installed",
