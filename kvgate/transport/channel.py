@@ -92,7 +92,9 @@ def execute(
                         "or overloaded; look at the host's load and log in by hand"
                     ) from error
                 if channel.exit_status < 0:  # else it ended without reading its input: what it said tells why
-                    raise LinkLost(f"{where} ended the connection while the batch was handed over ({error or 'EOF'})") from error
+                    raise LinkLost(
+                        f"{where} ended the connection while the batch was handed over ({error or 'EOF'})"
+                    ) from error
         outcome.ending, said = _drain(channel, bounds, outcome, finished, begun)
     finally:
         with watchdog(transport, deadlines.channel):

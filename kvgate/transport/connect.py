@@ -107,7 +107,9 @@ def dial_tcp(endpoint: Endpoint, seconds: float) -> socket.socket:
     try:
         places = socket.getaddrinfo(endpoint.address, endpoint.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise Unreachable(f"{endpoint}: the name is not known here ({error}); look at DNS, /etc/hosts or ~/.ssh/config") from error
+        raise Unreachable(
+            f"{endpoint}: the name is not known here ({error}); look at DNS, /etc/hosts or ~/.ssh/config"
+        ) from error
     failure: OSError | None = None
     for family, kind, protocol, _, address in places:
         conn = socket.socket(family, kind, protocol)
@@ -125,9 +127,13 @@ def dial_tcp(endpoint: Endpoint, seconds: float) -> socket.socket:
 
 def _no_way(endpoint: Endpoint, failure: OSError | None, seconds: float) -> CannotTell:
     if isinstance(failure, TimeoutError):
-        return TimedOut(f"{endpoint}: no answer to TCP within {seconds:g} s: host off, wrong address, or a firewall that drops")
+        return TimedOut(
+            f"{endpoint}: no answer to TCP within {seconds:g} s: host off, wrong address, or a firewall that drops"
+        )
     if isinstance(failure, ConnectionRefusedError):
-        return Unreachable(f"{endpoint} refused the connection: nothing listens there; is sshd running, is the port right?")
+        return Unreachable(
+            f"{endpoint} refused the connection: nothing listens there; is sshd running, is the port right?"
+        )
     if isinstance(failure, ConnectionResetError):
         return Dropped(f"{endpoint} reset the connection")
     words = failure.strerror if failure is not None and failure.strerror else failure
@@ -166,7 +172,7 @@ def login(
                     "minutes, then log in by hand"
                 ) from error
             notes.append(f"{error}; tried again")
-        time.sleep(attempt * random.uniform(0.3, 0.9))  # noqa: S311
+        time.sleep(attempt * deadlines.pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, no secret
     raise AssertionError("unreachable")
 
 
@@ -272,11 +278,17 @@ def _failure(
             "authorized_keys, or name user and key in the inventory or ~/.ssh/config (not tried again: sshd penalises that)"
         )
     if "Indecipherable protocol version" in text:
-        return Unreachable(f"{endpoint} does not speak SSH (found {text.partition('version')[2].strip()[:80]}); is the port right?")
+        return Unreachable(
+            f"{endpoint} does not speak SSH (found {text.partition('version')[2].strip()[:80]}); is the port right?"
+        )
     if seconds >= 0.9 * deadlines.connect and "banner" in text:
-        return TimedOut(f"{endpoint} took the connection but sent no SSH banner within {deadlines.connect:g} s: its sshd hangs")
+        return TimedOut(
+            f"{endpoint} took the connection but sent no SSH banner within {deadlines.connect:g} s: its sshd hangs"
+        )
     if seconds >= 0.9 * deadlines.login:
-        return TimedOut(f"{endpoint} did not finish the SSH handshake within {deadlines.login:g} s: host overloaded, or MTU wrong")
+        return TimedOut(
+            f"{endpoint} did not finish the SSH handshake within {deadlines.login:g} s: host overloaded, or MTU wrong"
+        )
     if "banner" in text or isinstance(error, EOFError | ConnectionError) or "No existing session" in text:
         return Dropped(f"{endpoint} closed the connection" + (f" saying '{greeting}'" if greeting else ""))
     return Unreachable(f"{endpoint}: the SSH handshake failed ({type(error).__name__}: {text[:200]})")

@@ -85,7 +85,9 @@ def single(
     return _batch(link, host, told, begun)
 
 
-def refused(host: str, commands: Sequence[Command], error: CannotTell, notes: Sequence[str] = (), host_key: str = "") -> Batch:
+def refused(
+    host: str, commands: Sequence[Command], error: CannotTell, notes: Sequence[str] = (), host_key: str = ""
+) -> Batch:
     """Build the batch of a host that answered nothing: the same reason stands for every command."""
     return Batch(
         host,
@@ -210,7 +212,9 @@ def _bounds_of(command: Command, deadlines: Deadlines) -> Bounds:
 
 def _lone(host: str, command: Command, outcome: Outcome) -> Answer | CannotTell:
     if outcome.ending is Ending.LOST or (outcome.ending is Ending.EXITED and outcome.status is None):
-        return LinkLost(f"{host}: the connection ended, or the command was killed, without an exit status: {command.line}")
+        return LinkLost(
+            f"{host}: the connection ended, or the command was killed, without an exit status: {command.line}"
+        )
     if outcome.ending is Ending.FLOODED:
         return Truncated(f"{host}: more than {2 * command.cap} bytes came from: {command.line}")
     if outcome.ending is not Ending.EXITED or outcome.status is None:

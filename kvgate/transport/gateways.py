@@ -33,7 +33,9 @@ def transport_of(connection: fabric.Connection) -> paramiko.Transport | None:
 class Gateways:
     """Logs in to endpoints for all workers. ``pinned`` are fingerprints by (address, port), as the inventory gives them."""
 
-    def __init__(self, resolver: Resolver, keyring: Keyring, deadlines: Deadlines, pinned: Mapping[tuple[str, int], str]) -> None:
+    def __init__(
+        self, resolver: Resolver, keyring: Keyring, deadlines: Deadlines, pinned: Mapping[tuple[str, int], str]
+    ) -> None:
         self._resolver, self._keyring, self._deadlines, self._pinned = resolver, keyring, deadlines, pinned
         self._turnstile = Turnstile()
         self._known_hosts = KnownHosts()
@@ -84,12 +86,16 @@ class Gateways:
                     f"jump host {name} answers, but got no connection to {endpoint} within {seconds:g} s: host off, wrong "
                     "address, or a firewall between them"
                 ) from error
-            raise Unreachable(f"jump host {name} ended its connection ({error or 'EOF'}); {endpoint} itself was never asked") from error
+            raise Unreachable(
+                f"jump host {name} ended its connection ({error or 'EOF'}); {endpoint} itself was never asked"
+            ) from error
 
     def _jump(self, endpoint: Endpoint, notes: list[str], depth: int) -> paramiko.Transport:
         """Return a live transport to the last jump host, logging in to the chain as far as needed."""
         if depth >= _DEEPEST:
-            raise Unreachable(f"{endpoint}: more than {_DEEPEST} jump hosts one behind another; does ProxyJump go in a circle?")
+            raise Unreachable(
+                f"{endpoint}: more than {_DEEPEST} jump hosts one behind another; does ProxyJump go in a circle?"
+            )
         *before, last = endpoint.jumps
         address, port, user = hop(last)
         resolved = self._resolver.resolve(address, port, user)

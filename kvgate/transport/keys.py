@@ -76,7 +76,9 @@ class Keyring:
                 chosen.setdefault(fingerprint, (agent_key.comment or "agent key", agent_key))
         keys = tuple(chosen.values())
         if len(keys) > MOST:
-            remarks.append(f"{len(keys) - MOST} more keys were not tried: name the right one by IdentityFile in ~/.ssh/config")
+            remarks.append(
+                f"{len(keys) - MOST} more keys were not tried: name the right one by IdentityFile in ~/.ssh/config"
+            )
         return Offer(keys[:MOST], tuple(remarks))
 
     def _file(self, path: Path) -> paramiko.PKey | str:
@@ -109,4 +111,3 @@ def _public(path: Path) -> str:
         except (OSError, ValueError, IndexError, paramiko.SSHException, paramiko.pkey.UnknownKeyType):
             continue
     return ""
-

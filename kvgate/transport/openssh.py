@@ -17,14 +17,21 @@ from kvgate.transport.reasons import said
 _PRESENTED = re.compile(rb"^kvgate-host-key (\S+) (SHA256:\S+)\r?\n", re.MULTILINE)
 #: OpenSSH asks this command for the host's key and hands it the one presented (%t %K) with its fingerprint (%f). It answers
 #: with that key when the fingerprint is the pinned one, else with nothing; ssh itself then verifies the host's signature.
-_KNOWN = "/bin/sh -c 'echo kvgate-host-key \"$3\" \"$2\" >&2; test \"$2\" = {pin} && echo \"$1 $3 $4\"' kvgate %H %f %t %K"
-_FAMILIES = ("", "ssh-ed25519", "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521", "rsa-sha2-512,rsa-sha2-256,ssh-rsa")
+_KNOWN = '/bin/sh -c \'echo kvgate-host-key "$3" "$2" >&2; test "$2" = {pin} && echo "$1 $3 $4"\' kvgate %H %f %t %K'
+_FAMILIES = (
+    "",
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
+    "rsa-sha2-512,rsa-sha2-256,ssh-rsa",
+)
 
 
 class OpenSshLink:
     """One host through ``ssh``; every execution is a login of its own."""
 
-    def __init__(self, name: str, host: Host, user: str | None, identity: Path | None, config: Path | None, deadlines: Deadlines) -> None:
+    def __init__(
+        self, name: str, host: Host, user: str | None, identity: Path | None, config: Path | None, deadlines: Deadlines
+    ) -> None:
         self._name, self._host, self._user, self._deadlines = name, host, user, deadlines
         self._identity, self._config = identity, config
         self._family = ""
@@ -58,10 +65,14 @@ class OpenSshLink:
     ) -> Outcome:
         ssh = shutil.which("ssh")
         if ssh is None:
-            raise Unreachable(f"{self._name}: 'ssh: openssh' needs the program ssh on this machine; install openssh-client")
+            raise Unreachable(
+                f"{self._name}: 'ssh: openssh' needs the program ssh on this machine; install openssh-client"
+            )
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "SSH_ASKPASS", "WAYLAND_DISPLAY")}
         environment["SSH_ASKPASS_REQUIRE"] = "never"
-        return process.execute([ssh, *self._options(family), "--", self._host.address, command], stdin, bounds, finished, environment)
+        return process.execute(
+            [ssh, *self._options(family), "--", self._host.address, command], stdin, bounds, finished, environment
+        )
 
     def _options(self, family: str) -> list[str]:
         options = {
@@ -108,9 +119,13 @@ class OpenSshLink:
             )
         error: CannotTell
         if re.search(r"bad configuration option: knownhostscommand", words, re.IGNORECASE):
-            error = Unreachable(f"{name}: 'ssh: openssh' needs OpenSSH 8.5 or newer on this machine; the host key cannot be pinned")
+            error = Unreachable(
+                f"{name}: 'ssh: openssh' needs OpenSSH 8.5 or newer on this machine; the host key cannot be pinned"
+            )
         elif "Host key verification failed" in words:
-            error = HostKeyRefused(f"{name}: ssh refused the host key of a jump host: {words}; log in to that once by hand", "")
+            error = HostKeyRefused(
+                f"{name}: ssh refused the host key of a jump host: {words}; log in to that once by hand", ""
+            )
         elif "Permission denied" in words or "Too many authentication failures" in words:
             error = Unreachable(f"{name} denied the login of user {self._user or 'by ssh configuration'}: {words}")
         elif "timed out" in words or outcome.ending is Ending.SILENT:

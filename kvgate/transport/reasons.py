@@ -47,15 +47,17 @@ def unanswered(
     progress = f"{len(commands) - len(missing)} of {len(commands)} answers had arrived"
     stuck = missing[0]
     if reply.garbled:
-        error: CannotTell = LinkLost(f"{host}: the reply stopped to make sense ({reply.garbled}); {progress}; run again")
+        error: CannotTell = LinkLost(
+            f"{host}: the reply stopped to make sense ({reply.garbled}); {progress}; run again"
+        )
     elif outcome.ending is Ending.FLOODED:
         error = Truncated(f"{host}: far more bytes came than the commands may print, the batch was cut; {progress}")
     elif outcome.ending in (Ending.SILENT, Ending.LATE):
-        return {
-            command.key: TimedOut(_too_long(host, command, stuck, outcome, reply, progress)) for command in missing
-        }
+        return {command.key: TimedOut(_too_long(host, command, stuck, outcome, reply, progress)) for command in missing}
     elif outcome.ending is Ending.LOST:
-        error = LinkLost(f"{host}: the connection ended in the middle of the batch; {progress}; look at the link, run again")
+        error = LinkLost(
+            f"{host}: the connection ended in the middle of the batch; {progress}; look at the link, run again"
+        )
     elif reply.began:
         error = LinkLost(
             f"{host}: the shell that ran the batch ended with status {outcome.status} before its end; {progress}; "

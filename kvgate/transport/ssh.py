@@ -65,7 +65,9 @@ class SshTransport:
             lambda name: self._ask(name, commands[name]),
             workers=self._workers,
             limit=lambda name: self._worst(commands[name]),
-            overdue=lambda name: exchange.refused(name, commands[name], TimedOut(f"{name}: the transport itself hangs; run again")),
+            overdue=lambda name: exchange.refused(
+                name, commands[name], TimedOut(f"{name}: the transport itself hangs; run again")
+            ),
         )
         for name, batch in pool.run(commands):
             batches[name] = batch
@@ -75,7 +77,9 @@ class SshTransport:
 
     def close(self) -> None:
         """End all connections; a peer that does not answer is not waited for."""
-        threads = [threading.Thread(target=held.close, daemon=True) for held in self._links.values() if held.link is not None]
+        threads = [
+            threading.Thread(target=held.close, daemon=True) for held in self._links.values() if held.link is not None
+        ]
         threads.append(threading.Thread(target=self._gateways.close, daemon=True))
         for thread in threads:
             thread.start()
@@ -90,7 +94,9 @@ class SshTransport:
     def _ask(self, name: str, commands: Sequence[Command]) -> Batch:
         host = self._hosts[name]
         if host.access == "none":
-            reason = NotAskable(f"{name}: its inventory entry says 'access: none'; a person answers for it under 'declared'")
+            reason = NotAskable(
+                f"{name}: its inventory entry says 'access: none'; a person answers for it under 'declared'"
+            )
             return exchange.refused(name, commands, reason)
         held = self._links[name]
         with held.lock:
@@ -111,7 +117,9 @@ class SshTransport:
         become = (host.become or self._defaults.become) == "sudo"
         if host.access == "commands":
             tools = host.commands
-            return exchange.single(held.link, name, commands, tools=tools, become=become, deadlines=self._deadlines, notes=notes)
+            return exchange.single(
+                held.link, name, commands, tools=tools, become=become, deadlines=self._deadlines, notes=notes
+            )
         return exchange.shell(held.link, name, commands, become=become, deadlines=self._deadlines, notes=notes)
 
     def _link(self, name: str, host: Host, notes: list[str]) -> Link:
@@ -185,4 +193,3 @@ class _Held:
     def close(self) -> None:
         if isinstance(self.link, SshLink):
             self.link.close()
-

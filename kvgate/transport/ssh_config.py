@@ -97,7 +97,9 @@ class Resolver:
         argv += ["-p", str(port)] if port else []
         argv += ["-l", user] if user else []
         try:
-            done = subprocess.run([*argv, "--", address], capture_output=True, timeout=15, check=False, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                [*argv, "--", address], capture_output=True, timeout=15, check=False, stdin=subprocess.DEVNULL
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Unreachable(f"{address}: 'ssh -G' did not answer ({error}); look at the ssh configuration") from error
         if done.returncode != 0:
