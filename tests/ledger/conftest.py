@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -22,19 +23,21 @@ def postgresql() -> Iterator[str]:
         yield url
 
 
-def _database(base: str, template: str = "template0") -> str:
+@contextmanager
+def _database(base: str, template: str = "template0") -> Iterator[str]:
     name = f"kvgate_{next(_names)}"
     with psycopg.connect(f"{base}/postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY = FILE_COPY")
-    return f"{base}/{name}"
+        yield f"{base}/{name}"
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")
-def made_on_postgresql(postgresql: str) -> str:
+def made_on_postgresql(postgresql: str) -> Iterator[str]:
     """Name of a database that holds an empty ledger, to be copied."""
-    url = _database(postgresql)
-    Ledger.open(url).close()
-    return url.rpartition("/")[2]
+    with _database(postgresql) as url:
+        Ledger.open(url).close()
+        yield url.rpartition("/")[2]
 
 
 @pytest.fixture(scope="session")
@@ -46,20 +49,24 @@ def made_on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """URL of a database without a table; on SQLite not even the folder is there."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/ledger/kvgate.db"
-    return _database(request.getfixturevalue("postgresql"))
+        yield f"sqlite:///{tmp_path}/ledger/kvgate.db"
+        return
+    with _database(request.getfixturevalue("postgresql")) as made:
+        yield made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """URL of an empty ledger."""
     if request.param == "sqlite":
         shutil.copy(request.getfixturevalue("made_on_sqlite"), tmp_path / "kvgate.db")
-        return f"sqlite:///{tmp_path}/kvgate.db"
-    return _database(request.getfixturevalue("postgresql"), request.getfixturevalue("made_on_postgresql"))
+        yield f"sqlite:///{tmp_path}/kvgate.db"
+        return
+    with _database(request.getfixturevalue("postgresql"), request.getfixturevalue("made_on_postgresql")) as made:
+        yield made
 
 
 @pytest.fixture

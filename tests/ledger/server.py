@@ -41,7 +41,9 @@ def _as_user() -> dict[str, object]:
 @contextmanager
 def server() -> Iterator[str]:
     """Run a server and give the URL of it without a database name."""
-    home = Path(tempfile.mkdtemp(prefix="kvgate-pg-", dir="/tmp"))
+    memory = Path("/dev/shm")
+    place = memory if os.access(memory, os.W_OK) else Path("/tmp")
+    home = Path(tempfile.mkdtemp(prefix="kvgate-pg-", dir=place))
     drop = _as_user()
     if drop:
         os.chown(home, int(str(drop["user"])), int(str(drop["group"])))

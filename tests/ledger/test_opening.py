@@ -102,18 +102,54 @@ def test_what_is_no_ledger_is_refused_without_its_password(wrong: str, why: str)
 
 
 def test_a_database_that_is_not_there_is_refused_with_the_command_that_makes_it(postgresql: str) -> None:
-    with pytest.raises(NotAllowed, match="does not exist.*createdb"):
+    with pytest.raises(NotAllowed, match=r"does not exist.*createdb"):
         Ledger.open(f"{postgresql}/nothing")
 
 
 def test_a_role_without_rights_is_told_so(postgresql: str, made_on_postgresql: str) -> None:
     with psycopg.connect(f"{postgresql}/{made_on_postgresql}", autocommit=True) as connection:
         connection.execute("CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-    opened = Ledger.open(f"{postgresql}/{made_on_postgresql}".replace("kvgate@", "reader@"))
+    url = f"{postgresql}/{made_on_postgresql}".replace("kvgate@", "reader@")
+    with pytest.raises(Unwritable, match=r"permission denied.*owner grant"):
+        Ledger.open(url)
+    opened = Ledger.open(url, write=False)
     assert opened.runs() == []
-    with pytest.raises(Unwritable, match="permission denied.*owner grant"):
+    with pytest.raises(Unwritable, match="permission denied"):
         begin(opened)
     opened.close()
+
+
+def test_a_ledger_on_a_medium_that_takes_no_writes_can_be_read(tmp_path: Path, made_on_sqlite: Path) -> None:
+    place = tmp_path / "medium"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(place)], check=False, capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no right to mount")
+    try:
+        url = f"sqlite:///{place}/kvgate.db"
+        shutil.copy(made_on_sqlite, place / "kvgate.db")
+        complete(Ledger.open(url), GOOD, BAD, GOOD, GOOD)
+        subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
+        with pytest.raises(Unwritable, match=r"readonly|unable to open"):
+            Ledger.open(url)
+        assert [found.outcome(run).outcome for found in [Ledger.open(url, write=False)] for run in found.runs()] == [
+            Outcome.STOP
+        ]
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_reading_makes_and_changes_nothing(empty: str, tmp_path: Path) -> None:
+    with pytest.raises(NotAllowed, match=r"no ledger at|no tables yet"):
+        Ledger.open(empty, write=False)
+    assert not (tmp_path / "ledger").exists()
+    store = Store.connect(empty)
+    schema.upgrade(store, "0001")
+    with pytest.raises(NotAllowed, match="has schema 0001"):
+        Ledger.open(empty, write=False)
+    schema.upgrade(store)
+    assert Ledger.open(empty, write=False).runs() == []
+    store.engine.dispose()
 
 
 def test_a_file_that_is_no_database_is_damaged(tmp_path: Path) -> None:
@@ -205,7 +241,7 @@ from tests.ledger.sample import GOOD, complete
 ledger = Ledger.open(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-for _ in range(8):
+for _ in range(5):
     complete(ledger, GOOD, GOOD, GOOD, GOOD)
 """
 
@@ -241,9 +277,9 @@ def test_two_gate_runs_at_once_lose_nothing(empty: str) -> None:
         assert process.returncode == 0, said
     ledger = Ledger.open(empty)
     found = ledger.runs("fx100", "G1")
-    assert [run.attempt for run in found] == list(range(1, 17))
+    assert [run.attempt for run in found] == list(range(1, 11))
     assert all(len(ledger.verdicts(run)) == len(OWED) for run in found)
-    assert [entry.seq for entry in ledger.decisions()] == list(range(1, 17))
+    assert [entry.seq for entry in ledger.decisions()] == list(range(1, 11))
     assert ledger.check() == []
     ledger.close()
 
@@ -311,7 +347,7 @@ def test_a_ledger_that_may_not_be_written_says_what_to_do(case: str, made_on_sql
         said, trouble = python(
             "import kvgate.ledger.repository, alembic.command\n" + code, f"sqlite:///{path}"
         ).communicate()
-        assert "permission" in said, trouble
+        assert "write permission" in said or "written to" in said, trouble
         assert str(path) in said
     finally:
         shutil.rmtree(folder)
@@ -330,9 +366,8 @@ def test_a_full_disk_decides_nothing(tmp_path: Path, made_on_sqlite: Path) -> No
         run = begin(ledger)
         ledger.record(run, rows(GOOD, GOOD, GOOD, GOOD))
         (place / "ballast").write_bytes(b"x" * (shutil.disk_usage(place).free - 4096))
-        with pytest.raises(Unwritable, match="free space|disk"):
-            for _ in range(200):
-                ledger.record(run, rows(GOOD, GOOD, GOOD, GOOD) * 20)
+        with pytest.raises(Unwritable, match=r"free space|disk"):
+            ledger.record(run, rows(GOOD, GOOD, GOOD, GOOD) * 2000)
         with pytest.raises(Unwritable):
             ledger.finish(run, decision(GOOD, GOOD, GOOD, GOOD))
         (place / "ballast").unlink()
