@@ -128,7 +128,7 @@ def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float
         ordered,
         say("its memory size"),
         required,
-        lambda card: None if card.memory is None else least <= card.memory / memory * 100 <= most,
+        lambda card: None if card.memory is None else least * memory <= card.memory * 100 <= most * memory,
         lambda card: show_bytes(card.memory or 0),
     )
 
@@ -283,17 +283,14 @@ def compatible(cards: Cards, ordered: int, good: Collection[str], bad: Collectio
 def free(cards: Cards, ordered: int, most: float) -> Verdict:
     """At most ``most`` percent of every card's memory is in use before tests begin."""
 
-    def used(card: Card) -> float | None:
-        return None if not card.memory or card.memory_used is None else card.memory_used / card.memory * 100
+    def holds(card: Card) -> bool | None:
+        return None if not card.memory or card.memory_used is None else card.memory_used * 100 <= most * card.memory
 
-    return each(
-        cards,
-        ordered,
-        say("its memory in use"),
-        say("at most {most} % in use", most=f"{most:g}"),
-        lambda card: None if (part := used(card)) is None else part <= most,
-        lambda card: f"{used(card) or 0:.1f} %",
-    )
+    def shown(card: Card) -> str:
+        return f"{show_bytes(card.memory_used or 0)} of {show_bytes(card.memory or 0)}"
+
+    required = say("at most {most} % in use", most=f"{most:g}")
+    return each(cards, ordered, say("its memory in use"), required, holds, shown)
 
 
 def partitioned(cards: Cards, compute: str, memory: str | None, ordered: int) -> Verdict:

@@ -122,7 +122,7 @@ _ROCM = (
     ),
     _fault(
         "rocm", "extra-card-on-bus", "the driver left one card on the bus unbound",
-        _new("grep .*/sys/bus/pci/devices/.*", "/sys/bus/pci/devices/0000:72:00.0/uevent:PCI_CLASS=30000\n"
+        _new("grep .*/sys/bus/pci/devices/[*]/uevent .*", "/sys/bus/pci/devices/0000:72:00.0/uevent:PCI_CLASS=30000\n"
              "/sys/bus/pci/devices/0000:72:00.0/uevent:PCI_ID=1A03:2000",
              "/sys/bus/pci/devices/0000:72:00.0/uevent:PCI_CLASS=120000\n/sys/bus/pci/devices/0000:72:00.0/uevent:PCI_ID=1002:74A2"),
         stops=(1,),
@@ -280,7 +280,7 @@ _ASCEND = (
     ),
     _fault(
         "ascend", "narrow-link", "one NPU trained to four lanes",
-        _new("grep .*/sys/bus/pci/devices/.*", "0000:61:00.0/current_link_width:16", "0000:61:00.0/current_link_width:4"),
+        _new("grep .*/sys/bus/pci/devices/[*]/uevent .*", "0000:61:00.0/current_link_width:16", "0000:61:00.0/current_link_width:4"),
         stops=(12,),
     ),
     _fault(
