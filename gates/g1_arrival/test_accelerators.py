@@ -182,6 +182,12 @@ def test_reach_their_network(accelerators, ask, terms, decide):
     decide(paths.ports_healthy(replies, accelerators.count, terms["good"], terms["bad"]))
 
 
+@pytest.mark.clause("G1.6.28")
+def test_ask_for_no_recovery(accelerators, ask, terms, decide):
+    cards = _asked(ask, accelerators, "health")
+    decide(criteria.healthy(cards, accelerators.count, terms["good"], terms["bad"]))
+
+
 @pytest.mark.clause("G1.6.27")
 def test_nodes_are_alike(rack, ask, decide):
     hosts = {name: host.accelerators for name, host in rack.hosts.items() if host.accelerators is not None}
