@@ -77,6 +77,10 @@ def _damaged(draw: st.DrawFn, command: str) -> tuple[Sample, str, bytes]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_damage_gives_a_true_fact_or_a_refusal(command: str) -> None:
+    # A parser may sort what it reads into words of its own, such as the kind of a kernel message.
+    facts = [sample.expected["fact"] for sample in _readable(command)]
+    vocabulary = {value for fact in facts for _, value in leaves(fact) if isinstance(value, str)}
+
     @_settings(command)
     @given(_damaged(command))
     def run(case: tuple[Sample, str, bytes]) -> None:
@@ -93,7 +97,7 @@ def test_damage_gives_a_true_fact_or_a_refusal(command: str) -> None:
             if is_number(value):
                 assert math.isfinite(value), f"{sample.id}: {place} is {value}"
                 assert printed.shows(value), f"{sample.id}: {place} is {value}, which the output does not print"
-            elif isinstance(value, str):
+            elif isinstance(value, str) and value not in vocabulary:
                 assert printed.says(value), f"{sample.id}: {place} is {value!r}, which the output does not print"
         if kind == "byte":
             new, printed_new = zeros_of(fact) - zeros_of(original), zeros_in(changed) - zeros_in(text(sample.raw))
