@@ -19,6 +19,10 @@ class UnreadableOutput(Exception):
     """A tool's output that cannot be read to a fact; the message says what was found and what was wanted."""
 
 
+class NotOffered(UnreadableOutput):
+    """An output that says that this machine or driver does not offer what was asked; a declared answer may stand in."""
+
+
 class Level(StrEnum):
     """How much a question disturbs the machine."""
 

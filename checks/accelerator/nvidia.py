@@ -5,7 +5,7 @@ from __future__ import annotations
 from checks.accelerator.facts import GTS, Card, Cards, Counters, Platform, Question, Release, short_bdf
 from checks.parsers import gdscheck, nvidia_smi, systemctl_is_active
 from checks.parsers.nvidia_smi import EccErrors, NvidiaCard
-from checks.probe import Probe, UnreadableOutput
+from checks.probe import Probe
 
 _LIMIT = 60.0
 _YES = {"Yes": 1, "No": 0}
@@ -106,17 +106,12 @@ def service(unit: str) -> Probe[systemctl_is_active.UnitState]:
     return Probe("systemctl-is-active", words, systemctl_is_active.parse)
 
 
-def _only_query(text: str) -> Cards:
-    if "NVSMI LOG" not in text:
-        raise UnreadableOutput("no NVSMI LOG in the output")
-    return _cards(text)
-
-
 _XML = Probe("nvidia-smi", ("nvidia-smi", "-q", "-x"), _cards, limit=_LIMIT)
-_TEXT = Probe("nvidia-smi-text", ("nvidia-smi", "-q"), _only_query, limit=_LIMIT)
+_TEXT = Probe("nvidia-smi-text", ("nvidia-smi", "-q"), _cards, limit=_LIMIT)
 _ALL = Question((_XML,), otherwise=_TEXT)
 
 _CUDA = Probe("nvidia-smi-cuda", ("nvidia-smi", "-q", "-x"), _release, limit=_LIMIT)
+_CUDA_TEXT = Probe("nvidia-smi-text-cuda", ("nvidia-smi", "-q"), _release, limit=_LIMIT)
 
 PLATFORM = Platform(
     identity=_ALL,
@@ -131,6 +126,7 @@ PLATFORM = Platform(
     memory=_ALL,
     fabric=_ALL,
     runtime=_CUDA,
+    runtime_otherwise=_CUDA_TEXT,
 )
 FABRIC_MANAGER = service("nvidia-fabricmanager.service")
 GDS = Probe("gdscheck", ("/usr/local/cuda/gds/tools/gdscheck", "-p"), gdscheck.parse, limit=_LIMIT)

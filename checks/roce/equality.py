@@ -12,7 +12,7 @@ from checks.verdict import Verdict
 
 
 def same_qos(ports: Mapping[str, Qos], dscp: int | None, cnp_dscp: int | None) -> Verdict:
-    """Trust, PFC, and what becomes of storage packets and CNPs are equal on all ports; by one tool, the whole map too."""
+    """Trust, PFC, what becomes of storage packets and CNPs: equal on all ports; whole maps where one tool told them."""
     settings: dict[str, dict[str, str]] = {}
     for name, qos in ports.items():
         cnp = None if cnp_dscp is None else qos.priority_of(cnp_dscp)
@@ -22,28 +22,17 @@ def same_qos(ports: Mapping[str, Qos], dscp: int | None, cnp_dscp: int | None) -
             "priority of storage": _told(None if dscp is None else qos.priority_of(dscp)),
             "scheduling of CNPs": _told(None if cnp is None else qos.scheduling_of(cnp)),
         }
-    by_tool: dict[str, dict[str, str]] = {}
-    for name, qos in ports.items():
-        whole = {f"DSCP {value}": str(priority) for value, priority in qos.dscp}
-        whole |= {f"class of priority {value}": str(number) for value, number in qos.classes}
-        by_tool.setdefault(qos.tool, {})[name] = ", ".join(f"{key}: {value}" for key, value in whole.items())
-    for tool, maps in by_tool.items():
-        for name, text in maps.items():
-            settings[name][f"map of {tool}"] = text
+        settings[name] |= {f"DSCP {value} ({qos.tool})": str(priority) for value, priority in qos.dscp}
+        settings[name] |= {f"class of priority {value} ({qos.tool})": str(number) for value, number in qos.classes}
     return _equal(settings, {name: qos.tool for name, qos in ports.items()})
 
 
 def same_dcqcn(ports: Mapping[str, tuple[str, RdmaQos]]) -> Verdict:
-    """DCQCN figures and ECN switches are equal on all ports of one driver. ``ports``: name -> (driver, what it says)."""
+    """DCQCN figures are equal on all ports of one driver. ``ports``: name -> (driver, what it says)."""
     silent = [name for name, (_, seen) in ports.items() if not seen.settings]
     if silent:
         return Verdict.undecided(say("no DCQCN figures are shown on {names}", names=", ".join(silent)))
-    settings: dict[str, dict[str, str]] = {}
-    for name, (_, seen) in ports.items():
-        settings[name] = {key: str(value) for key, value in seen.settings.items()}
-        settings[name] |= {
-            f"{item.side} priority {item.priority}": "on" if item.on else "off" for item in seen.switches
-        }
+    settings = {name: {key: str(value) for key, value in seen.settings.items()} for name, (_, seen) in ports.items()}
     return _equal(settings, {name: driver for name, (driver, _) in ports.items()})
 
 

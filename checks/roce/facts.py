@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 
 from checks.lexing import json_documents
-from checks.parsers import dcb_app, dcb_ets, dcb_pfc, ibv_devinfo, mlnx_qos, niccli, rdma, sysfs_infiniband
-from checks.probe import UnreadableOutput
+from checks.parsers import dcb_app, dcb_ets, dcb_pfc, ibv_devinfo, mlnx_qos, niccli, rdma, rdma_qos, sysfs_infiniband
+from checks.parsers.rdma_qos import RdmaQos
+from checks.probe import NotOffered, UnreadableOutput
 
 ROCE_V2 = "RoCE v2"
 
@@ -168,3 +169,10 @@ def qos_from_dcb(text: str) -> Qos:
         classes=tuple(enumerate(schedule.classes)),
         tsa=tuple(enumerate(schedule.tsa)),
     )
+
+
+def congestion(text: str) -> RdmaQos:
+    """Read a dump of ECN and DCQCN files. Raises NotOffered when the driver has none of them."""
+    if not text:
+        raise NotOffered("the driver shows none of these ECN and DCQCN files (the inbox driver has no ECN switch)")
+    return rdma_qos.parse(text)

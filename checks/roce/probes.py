@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checks.parsers import cma_roce, hccn_tool, rdma_qos, sysfs_infiniband
+from checks.parsers import cma_roce, hccn_tool, sysfs_infiniband
 from checks.parsers.cma_roce import CmaRoce
 from checks.parsers.rdma_qos import RdmaQos
 from checks.parsers.sysfs_infiniband import IbPort
@@ -87,20 +87,22 @@ def kernel_qos(interface: str) -> Probe[Qos]:
     return Probe("dcb", ("sh", "-c", _DCB, "sh", interface), facts.qos_from_dcb)
 
 
+def ecn(interface: str, bdf: str | None) -> Probe[RdmaQos]:
+    """ECN switches of one port, priority by priority (MLNX_OFED) or as a whole (bnxt_re)."""
+    sides = [Glob(f"/sys/class/net/{interface}/ecn/{side}/enable/*") for side in ("roce_np", "roce_rp")]
+    whole = [] if bdf is None else [Glob(f"/sys/kernel/debug/bnxt_re/{bdf}/cc_config/*")]
+    return Probe("roce-ecn", ("grep", "-Hs", "", *whole, *sides), facts.congestion, accepted=_DUMPED)
+
+
 def congestion(interface: str, device: str, number: int, bdf: str | None) -> Probe[RdmaQos]:
-    """ECN switches, DCQCN figures and traffic class of one port."""
-    ecn = f"/sys/class/net/{interface}/ecn"
-    sides = [Glob(f"{ecn}/{side}/{files}") for side in ("roce_np", "roce_rp") for files in ("enable/*", "*")]
-    debug = [Glob(f"/sys/kernel/debug/{place}") for place in (f"mlx5/{bdf}/cc_params/*", f"bnxt_re/{bdf}/cc_config/*")]
+    """DCQCN figures, DSCP of CNPs and traffic class of one port."""
+    sides = [Glob(f"/sys/class/net/{interface}/ecn/{side}/*") for side in ("roce_np", "roce_rp")]
+    places = () if bdf is None else (f"mlx5/{bdf}/cc_params/*", f"bnxt_re/{bdf}/cc_config/*")
+    debug = [Glob(f"/sys/kernel/debug/{place}") for place in places]
+    traffic_class = f"/sys/class/infiniband/{device}/tc/{number}/traffic_class"
     return Probe(
-        "roce-congestion",
-        (
-            "grep", "-Hs", "", *sides, f"/sys/class/infiniband/{device}/tc/{number}/traffic_class",
-            *(debug if bdf is not None else ()),
-        ),
-        rdma_qos.parse,
-        accepted=_DUMPED,
-    )  # fmt: skip
+        "roce-congestion", ("grep", "-Hs", "", traffic_class, *sides, *debug), facts.congestion, accepted=_DUMPED
+    )
 
 
 def npu_ports(devices: Sequence[int]) -> Probe[tuple[hccn_tool.Reply, ...]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from checks.nic.probes import counters as port_counters
 from checks.roce import criteria, equality, lossless, probes
 
 
@@ -102,7 +103,7 @@ def test_serves_congestion_notifications_first(nic, ask, decide):
 
 @pytest.mark.clause("G1.4.13")
 def test_uses_ecn_on_the_storage_priority(nic, ask, decide):
-    seen = _congestion(ask, nic.host, nic)
+    seen = ask(nic.host, probes.ecn(nic.name, nic.bdf))
     decide(lossless.ecn_as_agreed(seen, _agreed(nic, "pfc_priority"), _agreed(nic, "ecn")))
 
 
@@ -122,6 +123,12 @@ def test_gives_unmarked_traffic_the_agreed_class(nic, ask, decide):
 def test_loses_and_repeats_no_packet(nic, ask, terms, decide):
     interval = ask.twice(nic.host, probes.counters(nic.rdma, nic.rdma_port))
     decide(criteria.no_new_errors(interval, nic.rdma, nic.rdma_port, nic.driver, allowed=terms["errors"]))
+
+
+@pytest.mark.clause("G1.4.17")
+def test_sees_no_pause_storm(nic, ask, terms, decide):
+    interval = ask.twice(nic.host, port_counters(nic.name))
+    decide(lossless.no_pause_storm(interval, nic.driver, allowed=terms["storms"]))
 
 
 @pytest.mark.clause("G1.4.18")
