@@ -64,6 +64,23 @@ class KnownHosts:
 
     def accepted(self, endpoint: Endpoint) -> Accepted:
         """Return what the operator's files say about an endpoint; nothing when they do not know it."""
+        found, revoked = self._known(endpoint)
+        known = {_generic(name) for name in found.values()}
+        families = tuple(family for family in FAMILIES if known & {_generic(name) for name in family})
+        return Accepted(frozenset(found), revoked, families or FAMILIES, pinned=False)
+
+    def pin(self, endpoint: Endpoint) -> str | None:
+        """Fingerprint of the best key that the operator's files have for an endpoint and do not revoke; None when there is none."""
+        found, revoked = self._known(endpoint)
+        for family in FAMILIES:
+            names = {_generic(name) for name in family}
+            for fingerprint, name in found.items():
+                if _generic(name) in names and fingerprint not in revoked:
+                    return fingerprint
+        return None
+
+    def _known(self, endpoint: Endpoint) -> tuple[dict[str, str], frozenset[str]]:
+        """Fingerprint -> key type, and what is revoked."""
         found: dict[str, str] = {}
         revoked: set[str] = set()
         for path in endpoint.known_hosts:
@@ -73,9 +90,7 @@ class KnownHosts:
             for name, key in (entry or {}).items():
                 if key is not None:
                     found[key.fingerprint] = name
-        known = {_generic(name) for name in found.values()}
-        families = tuple(family for family in FAMILIES if known & {_generic(name) for name in family})
-        return Accepted(frozenset(found), frozenset(revoked), families or FAMILIES, pinned=False)
+        return found, frozenset(revoked)
 
     def _read(self, path: Path) -> tuple[paramiko.HostKeys, frozenset[str]]:
         with self._lock:
