@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import paramiko
+from paramiko.hostkeys import HostKeyEntry, InvalidHostKey
 
 from kvgate.errors import HostKeyRefused
 from kvgate.transport.ssh_config import Endpoint
@@ -96,17 +97,36 @@ class KnownHosts:
         with self._lock:
             if path not in self._files:
                 keys, bad = paramiko.HostKeys(), set()
-                try:
-                    keys.load(str(path))
-                    for line in path.read_text("utf-8", "replace").splitlines():
-                        words = line.split()
-                        if len(words) > 3 and words[0] == "@revoked":
-                            entry = paramiko.hostkeys.HostKeyEntry.from_line(" ".join(words[1:]))
-                            bad |= {entry.key.fingerprint} if entry is not None and entry.key is not None else set()
-                except (OSError, paramiko.SSHException):
-                    pass  # a file that is not there knows no host
+                for words in _lines(path):
+                    revoked = words[0] == "@revoked"
+                    if (entry := _entry(words[1:] if revoked else words)) is None or entry.key is None:
+                        continue
+                    if revoked:
+                        bad.add(entry.key.fingerprint)
+                    else:
+                        for name in entry.hostnames or ():
+                            keys.add(name, entry.key.get_name(), entry.key)
                 self._files[path] = keys, frozenset(bad)
             return self._files[path]
+
+
+def _lines(path: Path) -> list[list[str]]:
+    """Words of every line of a known_hosts file that says something; a file that is not there knows no host."""
+    try:
+        text = path.read_text("utf-8", "replace")
+    except OSError:
+        return []
+    return [words for line in text.splitlines() if (words := line.split()) and not words[0].startswith("#")]
+
+
+def _entry(words: list[str]) -> HostKeyEntry | None:
+    """Read one entry; None for one that is not a plain host key (a certificate authority, a damaged line)."""
+    if words and words[0].startswith("@"):
+        return None
+    try:
+        return HostKeyEntry.from_line(" ".join(words))
+    except (paramiko.SSHException, InvalidHostKey, ValueError):
+        return None
 
 
 def refusal(endpoint: Endpoint, accepted: Accepted, presented: str) -> HostKeyRefused:
