@@ -125,8 +125,9 @@ def tree(text: str) -> dict[str, str]:
 
 def _split_path(line: str) -> tuple[str, str, str]:
     # PCI addresses hold colons (0000:41:00.0), so the value starts at the first colon not inside such an address.
+    # The group is atomic: a line whose every colon could belong to an address is refused, never split at random.
     found = re.match(
-        r"(/(?:[^:\n]|(?<=[0-9a-f]{4}):(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])|(?<=[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.[0-7]))*):(.*)$",
+        r"(/(?>(?:[^:\n]|(?<=[0-9a-f]{4}):(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])|(?<=[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.[0-7]))*)):(.*)$",
         line,
     )
     return (found[1], ":", found[2]) if found else (line, "", "")

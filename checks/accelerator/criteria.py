@@ -90,27 +90,34 @@ def on_release(release: Release, ordered: str) -> Verdict:
     return Verdict.of(same, release.version, ordered)
 
 
-def on_firmware(cards: Cards, version: str | None, ordered: int) -> Verdict:
-    """Every card carries the firmware ordered; with none ordered, all carry the same."""
-    versions = {card.firmware for card in cards.cards if card.firmware is not None}
-    if version is not None:
-        return each(
-            cards,
-            ordered,
-            say("its firmware version"),
-            version,
-            lambda card: None if card.firmware is None else card.firmware == version,
-            lambda card: card.firmware or "",
-        )
-    usual = max(sorted(versions), key=lambda word: sum(card.firmware == word for card in cards.cards), default=None)
+def on_firmware(cards: Cards, version: str, ordered: int) -> Verdict:
+    """Every card carries the firmware ordered, named by its version or by its part number."""
+
+    def holds(card: Card) -> bool | None:
+        told = [name for name in (card.firmware, card.firmware_part) if name is not None]
+        if version in told:
+            return True
+        return False if card.firmware is not None else None
+
+    return each(cards, ordered, say("its firmware version"), version, holds, _firmware)
+
+
+def of_one_firmware(cards: Cards, ordered: int) -> Verdict:
+    """All cards of the host carry the same firmware; the odd ones out are named."""
+    told = [card.firmware for card in cards.cards if card.firmware is not None]
+    usual = max(sorted(set(told)), key=told.count, default=None)
     return each(
         cards,
         ordered,
         say("its firmware version"),
         say("the same firmware on all cards"),
         lambda card: None if card.firmware is None else card.firmware == usual,
-        lambda card: card.firmware or "",
+        _firmware,
     )
+
+
+def _firmware(card: Card) -> str:
+    return card.firmware or card.firmware_part or ""
 
 
 def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float) -> Verdict:
@@ -121,7 +128,7 @@ def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float
         ordered,
         say("its memory size"),
         required,
-        lambda card: None if card.memory is None else least <= card.memory / memory * 100 <= most,
+        lambda card: None if card.memory is None else least * memory <= card.memory * 100 <= most * memory,
         lambda card: show_bytes(card.memory or 0),
     )
 
@@ -224,6 +231,16 @@ def few_more(interval: Interval[Cards], ordered: int, what: Phrase, kind: str, a
     )
 
 
+def corrects_little(interval: Interval[Cards], ordered: int, allowed: int) -> Verdict:
+    """Between two questions no card corrected more than ``allowed`` ECC errors."""
+    return few_more(interval, ordered, say("its corrected errors"), "correctable", allowed)
+
+
+def link_steady(interval: Interval[Cards], ordered: int, allowed: int) -> Verdict:
+    """Between two questions no card's link repeated or rejected more than ``allowed`` packets."""
+    return few_more(interval, ordered, say("the errors of its link"), "link_errors", allowed)
+
+
 def not_throttled(interval: Interval[Cards], ordered: int) -> Verdict:
     """No card is slowed by heat now, nor was between two questions; counts since boot say nothing."""
     slowed = [card for card in interval.after.cards if card.slowed not in (None, "no")]
@@ -263,32 +280,27 @@ def healthy(cards: Cards, ordered: int, good: Collection[str], bad: Collection[s
     return each(cards, ordered, say("a known word of health"), " / ".join(good), holds, lambda card: card.health or "")
 
 
-def compatible(cards: Cards, ordered: int) -> Verdict:
-    """Driver and firmware of every NPU fit together, as npu-smi itself says."""
-    return each(
-        cards,
-        ordered,
-        say("whether driver and firmware fit"),
-        "OK",
-        lambda card: None if card.compatibility is None else card.compatibility == "OK",
-        lambda card: card.compatibility or "",
-    )
+def compatible(cards: Cards, ordered: int, good: Collection[str], bad: Collection[str]) -> Verdict:
+    """Driver and firmware of every NPU fit together, as npu-smi itself says; an unknown word is not told."""
+
+    def holds(card: Card) -> bool | None:
+        return True if card.compatibility in good else False if card.compatibility in bad else None
+
+    what = say("a known word on driver and firmware")
+    return each(cards, ordered, what, " / ".join(good), holds, lambda card: card.compatibility or "")
 
 
 def free(cards: Cards, ordered: int, most: float) -> Verdict:
     """At most ``most`` percent of every card's memory is in use before tests begin."""
 
-    def used(card: Card) -> float | None:
-        return None if not card.memory or card.memory_used is None else card.memory_used / card.memory * 100
+    def holds(card: Card) -> bool | None:
+        return None if not card.memory or card.memory_used is None else card.memory_used * 100 <= most * card.memory
 
-    return each(
-        cards,
-        ordered,
-        say("its memory in use"),
-        say("at most {most} % in use", most=f"{most:g}"),
-        lambda card: None if (part := used(card)) is None else part <= most,
-        lambda card: f"{used(card) or 0:.1f} %",
-    )
+    def shown(card: Card) -> str:
+        return f"{show_bytes(card.memory_used or 0)} of {show_bytes(card.memory or 0)}"
+
+    required = say("at most {most} % in use", most=f"{most:g}")
+    return each(cards, ordered, say("its memory in use"), required, holds, shown)
 
 
 def partitioned(cards: Cards, compute: str, memory: str | None, ordered: int) -> Verdict:

@@ -23,6 +23,7 @@ class Card:
     model: str | None = None
     driver: str | None = None
     firmware: str | None = None
+    firmware_part: str | None = None  # the part number of AMD firmware, which some orders name instead of the version
     memory: int | None = None
     memory_used: int | None = None
     ecc: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from checks.accelerator.facts import GTS, Card, Cards, Counters, Platform, Question, Release, short_bdf
 from checks.parsers import gdscheck, nvidia_smi, systemctl_is_active
 from checks.parsers.nvidia_smi import EccErrors, NvidiaCard
-from checks.probe import Probe, UnreadableOutput
+from checks.probe import Probe
 
 _LIMIT = 60.0
 _YES = {"Yes": 1, "No": 0}
@@ -44,6 +44,7 @@ def _card(number: int, card: NvidiaCard, driver: str) -> Card:
         + ((("memory", card.memory_temperature_c),) if card.memory_temperature_c is not None else ()),
         thermal=_given(("hardware thermal us", card.hw_thermal_us), ("software thermal us", card.sw_thermal_us)),
         slowed=_slowed(card),
+        health=card.recovery_action,
         fabric_state=card.fabric_state,
         fabric_status=card.fabric_status,
     )
@@ -106,17 +107,12 @@ def service(unit: str) -> Probe[systemctl_is_active.UnitState]:
     return Probe("systemctl-is-active", words, systemctl_is_active.parse)
 
 
-def _only_query(text: str) -> Cards:
-    if "NVSMI LOG" not in text:
-        raise UnreadableOutput("no NVSMI LOG in the output")
-    return _cards(text)
-
-
 _XML = Probe("nvidia-smi", ("nvidia-smi", "-q", "-x"), _cards, limit=_LIMIT)
-_TEXT = Probe("nvidia-smi-text", ("nvidia-smi", "-q"), _only_query, limit=_LIMIT)
+_TEXT = Probe("nvidia-smi-text", ("nvidia-smi", "-q"), _cards, limit=_LIMIT)
 _ALL = Question((_XML,), otherwise=_TEXT)
 
 _CUDA = Probe("nvidia-smi-cuda", ("nvidia-smi", "-q", "-x"), _release, limit=_LIMIT)
+_CUDA_TEXT = Probe("nvidia-smi-text-cuda", ("nvidia-smi", "-q"), _release, limit=_LIMIT)
 
 PLATFORM = Platform(
     identity=_ALL,
@@ -130,7 +126,9 @@ PLATFORM = Platform(
     throttle=_ALL,
     memory=_ALL,
     fabric=_ALL,
+    health=_ALL,
     runtime=_CUDA,
+    runtime_otherwise=_CUDA_TEXT,
 )
 FABRIC_MANAGER = service("nvidia-fabricmanager.service")
 GDS = Probe("gdscheck", ("/usr/local/cuda/gds/tools/gdscheck", "-p"), gdscheck.parse, limit=_LIMIT)

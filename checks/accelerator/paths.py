@@ -1,15 +1,16 @@
-"""When data can reach the cards: NVSwitch fabric, peer memory, GPUDirect Storage; and when all nodes are alike."""
+"""When data can reach the cards: NVSwitch fabric, NPU ports, peer memory, GPUDirect Storage; and when all nodes are alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from checks.accelerator.facts import Card, Cards
 from checks.accelerator.pci import PeerMemory
 from checks.accelerator.weighing import each
 from checks.parsers.gdscheck import GdsCheck
+from checks.parsers.hccn_tool import Link, NetHealth, Reply, of
 from checks.parsers.systemctl_is_active import UnitState
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict, worst
 
 _PENDING = frozenset({"Not Started", "In Progress"})
@@ -53,6 +54,37 @@ def fabric_up(cards: Cards, manager: UnitState, ordered: int) -> Verdict:
     if verdict.outcome is Outcome.PASS:
         return verdict.with_note(say("nvidia-fabricmanager {service}", service=service))
     return verdict
+
+
+def ports_up(replies: tuple[Reply, ...], ordered: int) -> Verdict:
+    """The RoCE port of every NPU has its link."""
+    links = of(replies, Link)
+    down = sorted(device for device, link in links.items() if device is not None and not link.up)
+    if down:
+        return Verdict.of(False, say("NPU {devices}: DOWN", devices=", ".join(map(str, down))), "UP")
+    if len(links.keys() - {None}) < ordered:
+        return Verdict.undecided(_too_few(len(links), ordered), "UP")
+    return Verdict.of(True, say("{count} ports UP", count=len(links)), "UP")
+
+
+def ports_healthy(replies: tuple[Reply, ...], ordered: int, good: Collection[str], bad: Collection[str]) -> Verdict:
+    """Every NPU's port reaches its detect address; a port that was given none (Init) does not tell."""
+    words = {device: health.status for device, health in of(replies, NetHealth).items() if device is not None}
+    required = " / ".join(good)
+    shown = ", ".join(f"NPU {device}: {word}" for device, word in sorted(words.items()) if word not in good)
+    if any(word in bad for word in words.values()):
+        return Verdict.of(False, shown, required)
+    if shown:
+        return Verdict.undecided(
+            say("{ports}; set a detect address with hccn_tool -netdetect to have it told", ports=shown), required
+        )
+    if len(words) < ordered:
+        return Verdict.undecided(_too_few(len(words), ordered), required)
+    return Verdict.of(True, say("{count} ports healthy", count=len(words)), required)
+
+
+def _too_few(told: int, ordered: int) -> Phrase:
+    return say("{told} of {ordered} NPUs told of their port", told=told, ordered=ordered)
 
 
 def reachable_by_adapter(ways: PeerMemory, platform: str) -> Verdict:

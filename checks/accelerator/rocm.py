@@ -30,6 +30,7 @@ def _static(text: str) -> Cards:
                 model=card.market_name,
                 driver=card.driver_version,
                 firmware=card.firmware,
+                firmware_part=card.firmware_part,
                 memory=_bytes(card.vram, card.vram_unit),
                 ecc=dict(card.ecc_blocks).get("UMC"),
                 capable_speed=card.max_speed_gts,
@@ -63,10 +64,10 @@ def _metric(text: str) -> Cards:
 
 
 def _errors(card: amd_smi_metric.MetricCard, kind: str) -> Counters:
+    # The total must be told; blocks only add what a total of another scope may leave out.
     total: int | None = getattr(card, kind)
-    if total is None and card.blocks:
-        return tuple((f"{block.block} {kind}", getattr(block, kind)) for block in card.blocks)
-    return ((f"{kind} ECC errors", total),)
+    blocks = ((f"{block.block} {kind}", getattr(block, kind)) for block in card.blocks)
+    return ((f"{kind} ECC errors", total), *(pair for pair in blocks if pair[1]))
 
 
 def _uncorrectable(card: amd_smi_metric.MetricCard) -> Counters:
@@ -107,7 +108,7 @@ def _older(text: str) -> Cards:
                 bdf=short_bdf(card.bdf),
                 model=card.series,
                 driver=card.driver,
-                firmware=card.firmware,
+                firmware_part=card.firmware,  # rocm-smi's "VBIOS version" is the part number
                 memory=card.memory_total,
                 memory_used=card.memory_used,
                 link_errors=(("replay_count", card.replay_count),),

@@ -53,7 +53,7 @@ def identity_in_use(link: Link, host: NvmeHost) -> Verdict:
 def comes_back(host: NvmeHost, nqn: str, address: str) -> Verdict:
     """A reboot restores the connection: an entry for it plus an enabled autoconnect unit, or a unit of its own."""
     required = say("an entry for the connection and an enabled unit that uses it")
-    own = [unit.name for unit in host.units if any(nqn in line or address in line for line in unit.starts)]
+    own = [unit.name for unit in host.units if any({nqn, address} & _words(line) for line in unit.starts)]
     if own:
         return Verdict.of(True, ", ".join(own), required)
     entries = [one for one in host.configured if one.nqn == nqn or (one.address and same_address(one.address, address))]
@@ -63,6 +63,11 @@ def comes_back(host: NvmeHost, nqn: str, address: str) -> Verdict:
     if not entries:
         return Verdict.of(False, say("neither discovery.conf nor config.json names it"), required)
     return Verdict.of(False, say("{count} entries, but nvmf-autoconnect is not enabled", count=len(entries)), required)
+
+
+def _words(line: str) -> set[str]:
+    # Whole words: 192.168.100.1 is not the beginning of 192.168.100.10.
+    return set(line.replace("=", " ").replace("'", " ").replace('"', " ").split())
 
 
 def exported(target: Target, nqn: str, transport: str, address: str, port: int, namespaces: int) -> Verdict:

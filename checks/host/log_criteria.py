@@ -13,10 +13,10 @@ _SHOWN = 200
 
 
 def whole(log: KernelLog) -> Verdict:
-    """The kernel log holds the whole boot."""
+    """The kernel log holds the whole boot. One that plainly does not is a fault to mend, not a question left open."""
     required = say("complete since boot")
     if not complete(log):
-        return Verdict.undecided(_incomplete(log), required)
+        return Verdict.of(False, say("begins at {time}", time=log.first_time or "-"), required, note=_incomplete(log))
     return Verdict.of(True, say("from boot to {time}", time=log.last_time), required)
 
 

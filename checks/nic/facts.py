@@ -75,7 +75,7 @@ def copper(module: Module) -> bool:
 
 
 def optical_lanes(module: Module) -> int | None:
-    """How many optical lanes a module of this kind has; None where the kind does not settle it.
+    """How many optical lanes a module of this kind has; None where its type does not settle it.
 
     QSFP modules for one wavelength (100GBASE-DR, FR1, LR1) show three more lanes, which are always dark.
     """
@@ -83,8 +83,10 @@ def optical_lanes(module: Module) -> int | None:
     if kind == "0x03":
         return 1
     if kind in ("0x0c", "0x0d", "0x11"):
-        single = any(re.search(r"\b100G\S*[- ](?:DR|FR1?|LR1)\b", word) for word in module.types)
-        return 1 if single else 4
+        if any(re.search(r"100G.*\b(?:DR1?|FR1?|LR1)\b", word) for word in module.types):
+            return 1
+        if any(re.search(r"\b(?:[SLE]R4|C?LR4|[CS]WDM4|4WDM|PSM4|AOC|Active Cable)\b", word) for word in module.types):
+            return 4
     return None
 
 

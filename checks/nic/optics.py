@@ -15,11 +15,13 @@ def levels_within(module: Module, margin_db: float) -> Verdict:
     required = say("every lane within the module's warning limits, {margin} dB above low alarm", margin=margin_db)
     if (wrong := _no_optic(module, required)) is not None:
         return wrong
-    lanes = facts.lit_lanes(module)
+    lanes, wanted = facts.lit_lanes(module), facts.optical_lanes(module)
+    if wanted is None and any(_unused(lane) for lane in lanes) and not all(_unused(lane) for lane in lanes):
+        note = say("some lanes are dark both ways, and the module's type does not say how many it has")
+        return Verdict.undecided(note, required)
     found = [problem for lane in lanes for problem in _problems(lane, module, margin_db)]
     if found:
         return Verdict.of(False, "; ".join(found), required)
-    wanted = facts.optical_lanes(module)
     if not lanes or (wanted is not None and len(lanes) != wanted):
         note = say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted or say("at least one"))
         return Verdict.undecided(note, required)
@@ -74,6 +76,10 @@ def _no_optic(module: Module, required: Phrase) -> Verdict | None:
     return Verdict.of(
         False, say("a copper cable is plugged ({what}), an optical module was ordered", what=what), required
     )
+
+
+def _unused(lane: Lane) -> bool:
+    return lane.tx_dark and lane.rx_dark
 
 
 def _problems(lane: Lane, module: Module, margin_db: float) -> Iterator[str]:

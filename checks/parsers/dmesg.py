@@ -97,7 +97,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
             r"Device not ready; aborting (?:reset|initiali[sz]ation))|"
             r"(?P<nvme_timeout>I/O .*timeout, (?:aborting|completion polled))|"
             r"(?P<nvme_dead>Disabling device after reset failure|Removing after probe failure|Device shutdown incomplete|"
-            r"failed to set APST|Identify Controller failed \(-|failed to mark controller)|"
+            r"Identify Controller failed \(-|failed to mark controller)|"
             r"(?P<fabric_connected>new ctrl: NQN)|(?P<fabric_disconnected>Removing ctrl: NQN)|"
             r"(?P<fabric_refused>Connect [A-Z]\S*(?: \S+)* (?:Parameter|failed)|Connect command failed|"
             r"Identify Controller failed \(\d|failed to connect (?:queue|socket)|"
@@ -149,6 +149,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         r".*poison is consumed|.*poison consumption|.*sram_ecc|.*ring \S+ timeout|.*Fatal error during GPU init|"
         r".*uncorrectable error detected|.*socket: \d+.*fatal error))",
     ),
+    ("*ERROR* ring", r".*\[drm:amdgpu_job_timedout.*(?P<gpu_error>\*ERROR\* ring \S+ timeout)"),
     (
         "[Hardware Error]",
         r"(?P<machine_check>(?:mce: )?(?:\{\d+\})?(?:mce: )?\[Hardware Error\])",
@@ -183,7 +184,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         r"(?:INFO: )?(?P<stuck>task \S+ blocked(?: in I/O wait)? for more than \d+ seconds)",
     ),
     ("lockup", r"(?:watchdog: )?(?P<stuck>(?:BUG: soft lockup|Watchdog detected hard LOCKUP|.*detected .*[Ll]ockup))"),
-    ("detected stall", r"rcu: (?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
+    (" stall", r"rcu: (?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
     ("BUG: ", r"(?P<crash>BUG: (?:unable to handle|kernel NULL|Bad page))"),
     ("Oops", r"(?P<crash>Oops(?: - |: ))"),
     ("ernel panic", r"(?P<crash>Kernel panic - )"),
@@ -197,16 +198,20 @@ _RULES = tuple(
 _KINDS = {kind.value: kind for kind in Kind}
 
 _STAMP = re.compile(
-    r"(?:<\d+>)?(?:[a-z]+ *:[a-z]+ *: ?)?"  # dmesg -r, dmesg -x
+    r"(?:<\d+>)?(?:(?P<facility>[a-z]+) *:[a-z]+ *: ?)?"  # dmesg -r, dmesg -x
     r"(?:"
     r"\[ *(?P<seconds>\d+\.\d+)\] ?(?:\[[ TC\d]+\] ?)?"  # dmesg, journalctl -o short-monotonic
     r"|\[(?P<wall>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "  # dmesg -T
-    r"|(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[-+]\d\d:?\d\d)) "  # dmesg --time-format iso, -o short-iso
-    r"|(?P<syslog>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) "  # journalctl -o short
-    r")?"
-    r"(?P<by>(?:[\w.-]+ )?(?:kernel|(?P<process>[\w@.-]+(?:\[\d+\])?)): )?",
+    r"|(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d+[-+]\d\d:\d\d) "  # dmesg --time-format iso: a comma
+    r"|(?P<journal>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:?\d\d)"  # journalctl -o short-iso
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?) "  # journalctl -o short
+    r")?",
     re.ASCII,
 )
+#: Behind the stamp of a journal stand host and writer; dmesg names a writer other than the kernel with its process number.
+_BY = re.compile(r"(?:[\w.-]+ )?(?:(?P<kernel>kernel)|[\w@.()-]+)(?:\[\d+\])?: ", re.ASCII)
+_PROCESS = re.compile(r"[\w@.-]+\[\d+\]: ", re.ASCII)
+_KERNEL = re.compile(r"(?:[\w.-]+ )?kernel: ", re.ASCII)
 _INNER = re.compile(r"\[ *\d+\.\d+\] (?:\[[ TC\d]+\] ?)?", re.ASCII)
 _MISSED = re.compile(r"(?:systemd-journald\[\d+\]: )?Missed \d+ kernel messages")
 _LIMITED = re.compile(
@@ -233,17 +238,30 @@ def parse(text: str) -> KernelLog:
     found = lines(text)
     if found[0].startswith(("dmesg: ", "journalctl: ", "No journal files were found", "-- No entries --")):
         raise UnreadableOutput(f"the tool gave no log: {found[0][:120]!r}")
-    found = [line for line in found if not line.startswith("-- ")]  # headings of journalctl
-    # Most lines of a long log hold no known wording: only those that may are taken apart.
-    rules = [rule for rule in _RULES if rule[0] in text]
-    needles = [needle for needle, _ in rules]
-    ends = [*found[:_BOOT_LINES], *found[-1:]]
+    ends = [line for line in (*found[: _BOOT_LINES + 2], found[-1]) if not line.startswith("-- ")]
+    if not ends:
+        raise UnreadableOutput("nothing but headings of journalctl")
     entries = [_entry(line) for line in ends]
-    log = _journal([_entry(line) for line in found if any(needle in line for needle in needles)], rules)
+    candidates, rules = _candidates(text)
+    log = _journal([_entry(line) for line in candidates], rules)
     first = next((line.time for line in entries if line.time), "")
     if not (first or log.events or log.limited_links):
-        raise UnreadableOutput(f"no line looks like a kernel message; the first is {ends[0][:80] if ends else ''!r}")
+        raise UnreadableOutput(f"no line looks like a kernel message; the first is {found[0][:80]!r}")
     return replace(log, from_boot=_from_boot(entries), first_time=first, last_time=entries[-1].time)
+
+
+def _candidates(text: str) -> tuple[list[str], list[tuple[str, re.Pattern[str]]]]:
+    # Most lines of a long log hold no known wording: the text is searched as a whole, and only lines with a hit are cut out.
+    rules = []
+    starts: set[int] = set()
+    for rule in _RULES:
+        at = text.find(rule[0])
+        if at >= 0:
+            rules.append(rule)
+        while at >= 0:
+            starts.add(text.rfind("\n", 0, at) + 1)
+            at = text.find(rule[0], text.find("\n", at))
+    return [text[start : text.find("\n", start)].rstrip("\r") for start in sorted(starts)], rules
 
 
 def _from_boot(entries: list[_Line]) -> bool:
@@ -280,18 +298,20 @@ def _classify(line: _Line, rules: Sequence[tuple[str, re.Pattern[str]]]) -> Even
 
 def _entry(line: str) -> _Line:
     stamp = _STAMP.match(line)
-    if stamp is None or stamp.end() == 0:
+    if stamp is None:
         return _Line("", line)
-    time = stamp["seconds"] or stamp["wall"] or stamp["iso"] or stamp["syslog"] or ""
-    by, process, message = stamp["by"], stamp["process"], line[stamp.end() :]
-    if by and process:  # "nvme nvme0: " and "nfs: " look like a process; only a full journal prefix names one
-        journal = bool(stamp["iso"] or stamp["syslog"]) and by.count(" ") == 2
-        if journal or re.search(r"\[\d+\]: $", by):
-            return _Line(time, message, kernel=False)
-        message = line[stamp.start("by") :]
-    elif inner := _INNER.match(message):
+    time = stamp["seconds"] or stamp["wall"] or stamp["iso"] or stamp["journal"] or ""
+    message = line[stamp.end() :]
+    kernel = stamp["facility"] in {None, "kern"}
+    if stamp["journal"] and (by := _BY.match(message)):
+        kernel, message = by["kernel"] is not None, message[by.end() :]
+    elif _PROCESS.match(message):
+        kernel = False
+    elif by := _KERNEL.match(message):
+        message = message[by.end() :]
+    if inner := _INNER.match(message):
         message = message[inner.end() :]
-    return _Line(time, message)
+    return _Line(time, message, kernel)
 
 
 def _json_entries(text: str) -> Iterator[_Line]:
@@ -302,10 +322,10 @@ def _json_entries(text: str) -> Iterator[_Line]:
         if isinstance(document.get("dmesg"), list):
             for item in document["dmesg"]:
                 message, seconds = _member(item, "msg"), item.get("time") if isinstance(item, dict) else None
-                if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
+                if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
                     raise UnreadableOutput("an entry of the log has no time")
                 found += 1
-                yield _Line(str(seconds), message)
+                yield _Line(f"{seconds:.6f}", message)
         else:
             message = _member(document, "MESSAGE")
             found += 1

@@ -15,9 +15,12 @@ from checks.probe import UnreadableOutput
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What was ordered below a mount: one named device, else disks by serial, subsystems by NQN, md arrays by name."""
+    """What was ordered below a mount: a device by its names, else disks by serial, subsystems by NQN, md arrays by name.
 
-    device: str | None = None
+    ``device`` holds the agreed name and the kernel's: a mapped device is mounted by the former, a by-id link by the latter.
+    """
+
+    device: tuple[str, ...] = ()
     serials: tuple[str, ...] = ()
     nqns: tuple[str, ...] = ()
     arrays: tuple[str, ...] = ()
@@ -25,8 +28,8 @@ class Source:
 
 def names(source: Source, tree: NvmeTree) -> tuple[str, ...] | Phrase:
     """Kernel names that the ordered source has today, or why that cannot be told."""
-    if source.device is not None:
-        return (source.device.rsplit("/", 1)[-1],)
+    if source.device:
+        return source.device
     found = [name.rsplit("/", 1)[-1] for name in source.arrays]
     for serial in source.serials:
         controller = disk(tree, serial)
@@ -51,7 +54,7 @@ def names(source: Source, tree: NvmeTree) -> tuple[str, ...] | Phrase:
 
 def stands_on(device: str, ordered: Collection[str]) -> bool:
     """Whether a mount source is one of the ordered devices or a partition of one."""
-    return any(same_disk(name, device) for name in ordered)
+    return any(device == name or same_disk(name.removeprefix("/dev/"), device) for name in ordered)
 
 
 def at(mounts: Collection[Mounted], path: str) -> tuple[Mounted, ...]:

@@ -33,7 +33,7 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
         return Verdict.of(False, measured, required, note=say("filesystems are stacked at one path"))
     if isinstance(ordered, Phrase):
         return Verdict.undecided(ordered, required, measured)
-    if here[0].source.startswith(_DEVICE_MAPPER) and source.device is None:
+    if here[0].source.startswith(_DEVICE_MAPPER) and not source.device:
         why = say("a mapped device hides what it stands on: name the device in the inventory")
         return Verdict.undecided(why, required, measured)
     return Verdict.of(stands_on(here[0].source, ordered), measured, required)

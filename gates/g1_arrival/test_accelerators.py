@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.accelerator import criteria, paths, probes
-from checks.phrase import say
+from checks.roce.probes import npu_ports
 
 
 def _asked(ask, accelerators, aspect):
@@ -51,7 +51,7 @@ def test_find_the_runtime_ordered(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.5")
 def test_carry_one_firmware(accelerators, ask, decide):
     cards = _asked(ask, accelerators, "firmware")
-    decide(criteria.on_firmware(cards, None, accelerators.count))
+    decide(criteria.of_one_firmware(cards, accelerators.count))
 
 
 @pytest.mark.clause("G1.6.6")
@@ -81,8 +81,7 @@ def test_have_no_uncorrectable_errors(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.10")
 def test_count_few_corrected_errors(accelerators, ask, terms, decide):
     interval = _twice(ask, accelerators, "ecc_errors")
-    what = say("its corrected errors")
-    decide(criteria.few_more(interval, accelerators.count, what, "correctable", terms["correctable"]))
+    decide(criteria.corrects_little(interval, accelerators.count, terms["correctable"]))
 
 
 @pytest.mark.clause("G1.6.11")
@@ -106,8 +105,7 @@ def test_can_run_their_link_at_the_speed_ordered(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.14")
 def test_repeat_nothing_on_their_link(accelerators, ask, terms, decide):
     interval = _twice(ask, accelerators, "link_errors")
-    what = say("the errors of its link")
-    decide(criteria.few_more(interval, accelerators.count, what, "link_errors", terms["errors"]))
+    decide(criteria.link_steady(interval, accelerators.count, terms["errors"]))
 
 
 @pytest.mark.clause("G1.6.15")
@@ -129,9 +127,9 @@ def test_call_themselves_healthy(accelerators, ask, terms, decide):
 
 
 @pytest.mark.clause("G1.6.18")
-def test_have_driver_and_firmware_that_fit(accelerators, ask, decide):
+def test_have_driver_and_firmware_that_fit(accelerators, ask, terms, decide):
     cards = _asked(ask, accelerators, "firmware")
-    decide(criteria.compatible(cards, accelerators.count))
+    decide(criteria.compatible(cards, accelerators.count, terms["good"], terms["bad"]))
 
 
 @pytest.mark.clause("G1.6.19")
@@ -170,6 +168,24 @@ def test_are_reached_by_gds_over_fabrics(accelerators, ask, decide):
 def test_are_never_served_by_copies(accelerators, ask, decide):
     check = ask(accelerators.host, probes.GDS, otherwise=probes.GDS_OTHERWISE)
     decide(paths.gds_never_copies(check))
+
+
+@pytest.mark.clause("G1.6.25")
+def test_have_their_ports_up(accelerators, ask, decide):
+    replies = ask(accelerators.host, npu_ports(range(accelerators.count)))
+    decide(paths.ports_up(replies, accelerators.count))
+
+
+@pytest.mark.clause("G1.6.26")
+def test_reach_their_network(accelerators, ask, terms, decide):
+    replies = ask(accelerators.host, npu_ports(range(accelerators.count)))
+    decide(paths.ports_healthy(replies, accelerators.count, terms["good"], terms["bad"]))
+
+
+@pytest.mark.clause("G1.6.28")
+def test_ask_for_no_recovery(accelerators, ask, terms, decide):
+    cards = _asked(ask, accelerators, "health")
+    decide(criteria.healthy(cards, accelerators.count, terms["good"], terms["bad"]))
 
 
 @pytest.mark.clause("G1.6.27")

@@ -76,7 +76,7 @@ def test_the_report_names_the_risk(raid, ask, decide):
 def test_is_mounted_from_what_was_ordered(mount, ask, decide):
     named = [probes.resolved(mount.device)] if mount.device else []
     mounts, tree, *device = ask.all(mount.host, probes.mounts(), nvme.controllers(), *named)
-    source = Source(device=device[0]) if device else _source(mount)
+    source = Source(device=(mount.device, *device)) if mount.device else _source(mount)
     decide(mounted.mounted(mounts, tree, mount.path, source))
 
 

@@ -154,7 +154,7 @@ def _columns(connection: Connection, run: RunRecord, judgement: int, rows: Seque
 def _measured(connection: Connection, run: RunRecord, judgement: int, rows: Sequence[StoredVerdict]) -> list[str]:
     table = Measurement
     query = select(table.clause, table.subject, table.name, table.value, table.unit)
-    stored = Counter(
+    stored: Counter[tuple[object, ...]] = Counter(
         tuple(row) for row in connection.execute(query.where(table.run == run.id, table.judgement == judgement))
     )
     wanted: Counter[tuple[object, ...]] = Counter(

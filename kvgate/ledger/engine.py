@@ -33,8 +33,8 @@ class Store:
         self.place = place
 
     @classmethod
-    def connect(cls, url: str) -> Store:
-        """Prepare a place; creates an empty SQLite file if there is none. Raises NotAllowed, Unwritable."""
+    def connect(cls, url: str, *, write: bool = True) -> Store:
+        """Prepare a place; to ``write``, an absent SQLite file is made. Raises NotAllowed, Unwritable."""
         try:
             parsed = make_url(url)
         except ArgumentError as error:
@@ -42,7 +42,7 @@ class Store:
                 f"ledger {url!r} is no URL: write sqlite:///var/kvgate.db or postgresql://host/name"
             ) from error
         if parsed.get_backend_name() == "sqlite":
-            return cls(_sqlite(parsed), str(parsed.database))
+            return cls(_sqlite(parsed, write), str(parsed.database))
         if parsed.get_backend_name() in ("postgresql", "postgres"):
             return cls(_postgresql(parsed), parsed.render_as_string(hide_password=True))
         raise NotAllowed(f"found ledger kind {parsed.drivername!r}, wanted sqlite:///FILE or postgresql://HOST/NAME")
@@ -81,20 +81,19 @@ class Store:
             yield bare.execution_options(**options)
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, write: bool) -> Engine:
     if not url.database or url.database == ":memory:":
         raise NotAllowed("a ledger in memory keeps nothing: name a file, as sqlite:///var/kvgate.db")
     if url.database.startswith("file:") or url.query:
         raise NotAllowed("a SQLite ledger is named by its file alone, as sqlite:///var/kvgate.db")
-    path = Path(url.database)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        remedy = "take write permission there, or name another ledger with --ledger"
-        raise Unwritable(f"ledger {path} could not be created: {error.strerror}; {remedy}") from error
-    address = f"file:{quote(str(path.absolute()))}?mode=rw"
+    path = Path(url.database).absolute()
+    if write:
+        _make(path)
+    elif not path.is_file():
+        raise NotAllowed(
+            f"there is no ledger at {path} yet: the first gate run makes it, or name another with --ledger"
+        )
+    address = f"file:{quote(str(path))}?{'mode=rw' if write else _only_reading(path)}"
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, check_same_thread=False)
@@ -113,6 +112,22 @@ def _sqlite(url: URL) -> Engine:
     return engine
 
 
+def _make(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        remedy = "take write permission there, or name another ledger with --ledger"
+        raise Unwritable(f"ledger {path} could not be created: {error.strerror}; {remedy}") from error
+
+
+def _only_reading(path: Path) -> str:
+    """On a medium that takes no writes SQLite cannot keep its shared index; nobody else can write there either."""
+    frozen = not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists()
+    return "immutable=1" if frozen else "mode=ro"
+
+
 def _postgresql(url: URL) -> Engine:
     try:
         engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
@@ -123,6 +138,7 @@ def _postgresql(url: URL) -> Engine:
     def timeouts(dialect: object, record: object, args: object, parameters: dict[str, object]) -> None:
         del dialect, record, args
         parameters.setdefault("connect_timeout", int(PATIENCE))
-        parameters.setdefault("options", "-c synchronous_commit=on -c statement_timeout=120s")
+        wanted = "-c synchronous_commit=on -c statement_timeout=120s"
+        parameters["options"] = f"{parameters.get('options', '')} {wanted}".strip()
 
     return engine

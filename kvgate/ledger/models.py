@@ -64,7 +64,7 @@ class AcceptanceRevision(Base):
 
     __tablename__ = "acceptance_revision"
     id: Mapped[int] = mapped_column(Counter, primary_key=True)
-    campaign_id: Mapped[int] = mapped_column(ForeignKey("campaign.id"))
+    campaign_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("campaign.id"))
     number: Mapped[int]
     digest: Mapped[str]
     content: Mapped[str]
@@ -78,11 +78,11 @@ class Run(Base):
     __tablename__ = "run"
     id: Mapped[str] = mapped_column(primary_key=True)
     seq: Mapped[int] = mapped_column(unique=True)
-    campaign_id: Mapped[int] = mapped_column(ForeignKey("campaign.id"))
+    campaign_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("campaign.id"))
     gate: Mapped[str]
     attempt: Mapped[int]
-    inventory_id: Mapped[int] = mapped_column(ForeignKey("inventory_snapshot.id"))
-    acceptance_id: Mapped[int] = mapped_column(ForeignKey("acceptance_revision.id"))
+    inventory_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("inventory_snapshot.id"))
+    acceptance_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("acceptance_revision.id"))
     evidence: Mapped[str]
     code: Mapped[str]
     operator: Mapped[str]

@@ -46,13 +46,16 @@ class Ledger:
         self._store = store
 
     @classmethod
-    def open(cls, url: str) -> Ledger:
-        """Open a ledger for writing; an absent SQLite file is made, older tables are brought up to date.
+    def open(cls, url: str, *, write: bool = True) -> Ledger:
+        """Open a ledger; to ``write``, an absent SQLite file is made and older tables are brought up to date.
 
         Raises NotAllowed (no such kind, newer than this code, busy, unreachable), Unwritable, Damaged; each says what to do.
         """
-        store = Store.connect(url)
-        schema.upgrade(store)
+        store = Store.connect(url, write=write)
+        if write:
+            schema.upgrade(store)
+        else:
+            schema.current(store)
         return cls(store)
 
     def close(self) -> None:

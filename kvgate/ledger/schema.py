@@ -16,6 +16,9 @@ from kvgate.ledger.trouble import explained
 #: Every schema there was, oldest first; the last is the one this version reads and writes.
 REVISIONS = ("0001", "0002")
 
+#: Changes nothing, and fails where nothing can be written: BEGIN IMMEDIATE alone succeeds on a read-only file.
+_TOUCH = "UPDATE alembic_version SET version_num = version_num"
+
 
 def upgrade(store: Store, target: str = REVISIONS[-1]) -> str:
     """Bring the ledger to ``target`` and return what it was before ("" = empty). Two at once: one waits for the other.
@@ -26,10 +29,21 @@ def upgrade(store: Store, target: str = REVISIONS[-1]) -> str:
         _write_ahead(store)
     with store.writing("bringing the tables up to date", before=True) as connection:
         before = _revision(connection, store.place)
-        if before == target or (before and REVISIONS.index(before) > REVISIONS.index(target)):
-            return before
-        _run(connection, target)
+        if before == target:
+            connection.exec_driver_sql(_TOUCH)
+        else:
+            _run(connection, target)
     return before
+
+
+def current(store: Store) -> None:
+    """Raise NotAllowed unless the ledger has exactly this version's tables; writes nothing."""
+    with store.reading("opening for reading") as connection:
+        if (found := _revision(connection, store.place)) != REVISIONS[-1]:
+            what = f"schema {found}" if found else "no tables yet"
+            raise NotAllowed(
+                f"ledger {store.place} has {what}, this kvgate reads {REVISIONS[-1]}: run a gate on it once"
+            )
 
 
 def _revision(connection: Connection, place: str) -> str:

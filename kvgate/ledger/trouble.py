@@ -36,6 +36,14 @@ _POSTGRESQL = {
     "3D000": "create that database first: createdb NAME",
 }
 
+#: A refused connection carries no SQLSTATE, only words.
+_UNNAMED = {
+    "does not exist": "3D000",
+    "password authentication failed": "28P01",
+    "pg_hba.conf": "28000",
+    "too many": "53300",
+}
+
 
 @contextlib.contextmanager
 def explained(doing: str, place: str, *, before: bool = False) -> Iterator[None]:
@@ -59,6 +67,8 @@ def _explain(error: SQLAlchemyError, doing: str, place: str, before: bool) -> Kv
     for begin, remedy in _SQLITE.items():
         if name.startswith(begin):
             return Unwritable(f"{said}; {remedy}")
+    if not name and not state:
+        state = next((code for words, code in _UNNAMED.items() if words in first), "")
     if state in _POSTGRESQL:
         kind = NotAllowed if before and state.startswith(("28", "3D")) else Unwritable
         return kind(f"{said}; {_POSTGRESQL[state]}")

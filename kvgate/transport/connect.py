@@ -172,7 +172,7 @@ def login(
                     "minutes, then log in by hand"
                 ) from error
             notes.append(f"{error}; tried again")
-        time.sleep(attempt * random.uniform(0.3, 0.9))  # noqa: S311
+        time.sleep(attempt * deadlines.pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, no secret
     raise AssertionError("unreachable")
 
 

@@ -17,6 +17,7 @@ class Deadlines:
     channel: float = 10.0  # opening a session, starting the command, handing over the script
     margin: float = 15.0
     longest: float = 3600.0  # no batch takes longer, however many commands it has
+    pause: float = 0.6  # before a login that was dropped is tried again; grows, with jitter
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,12 +64,12 @@ FAULTS: tuple[Fault, ...] = (
         "path-given-up", "The controller was removed after the loss time; the kernel does not retry it.",
         Edit(_TREE, stdout=_without(f"{_NVME1}/", f"{_HEAD}/")),
         _listed('"Name":"nvme1"', '"Name":"nvme7"'), _listed(NQN, f"{NQN}-gone"),
-        stops="20 21 28", more=_UNSEEN,
+        stops="20 21 28 8", more=_UNSEEN,
     ),
     _fault(
         "wrong-subsystem", "The node is connected to another array's volume.",
         Edit(_TREE, replace=((NQN, _OTHER_NQN),), every=True), _listed(NQN, _OTHER_NQN),
-        stops="20 21 28", more=_UNSEEN,
+        stops="20 21 28 8", more=_UNSEEN,
     ),
     _fault(
         "wrong-target-address", "The node reached the subsystem over the management network.",
@@ -122,7 +122,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "namespace-not-mapped", "The connection is live, but no namespace is mapped to this node.",
-        Edit(_TREE, stdout=_without(f"{_NVME1}/nvme1c1n1/", f"{_HEAD}/")), stops="28", undecided="23",
+        Edit(_TREE, stdout=_without(f"{_NVME1}/nvme1c1n1/", f"{_HEAD}/")), stops="28 8", undecided="23",
     ),
     _fault(
         "cloned-host-identity", "node-02 was cloned from node-01 with its host NQN and host ID.",

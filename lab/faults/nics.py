@@ -57,7 +57,7 @@ FAULTS: tuple[Fault, ...] = (
         "The card is not there at all",
         "node-01",
         stops=clauses(1, 22),
-        undecided=clauses(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23),
+        undecided=clauses(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23) | {"G1.4.17"},
         edits=(
             edit(INTERFACES, ('"ifname":"ens1f0np0"', '"ifname":"ens9"'), ("b8:3f:d2:20:00:01", "b8:3f:d2:aa:aa:aa")),
             edit(ADDRESSES, ('"ifname":"ens1f0np0"', '"ifname":"ens9"'), ("192.168.100.11", "192.168.7.7")),
@@ -93,7 +93,7 @@ FAULTS: tuple[Fault, ...] = (
         "ethtool-missing",
         "ethtool is not installed; driver and link are told by sysfs instead",
         "node-01",
-        undecided=clauses(3, 4, 10, 11, 12, 13, 14, 15, 16, 17),
+        undecided=clauses(3, 4, 10, 11, 12, 13, 14, 15, 16, 17) | {"G1.4.17"},
         edits=(answer(r"ethtool .*", stderr="sh: 1: ethtool: not found\n", status=127),),
     ),
     # ---- slot

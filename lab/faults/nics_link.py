@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.faults.model import Fault
 from lab.machine import Edit
 
-SYSFS = r"grep -Hs '' /sys/class/net/.*"
+SYSFS = r"grep -Hs '' /sys/class/net/[a-z0-9]+/address .*"
 INTERFACES = r"ip -j -d link show"
 ADDRESSES = r"ip -j addr"
 _SETTINGS = r"ethtool [a-z0-9]+"
