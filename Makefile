@@ -1,16 +1,55 @@
-# One virtual environment, locked; every target sets up what it needs.
+# One virtual environment, locked; every target sets up what it needs. `make help` lists them.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RUN := $(BIN)/python -m
 
-.PHONY: setup demo test lint types imports unit lock messages clean
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-tests demo test lint types imports messages unit lock bench clean
 
-setup: $(STAMP)
+help: ## what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: $(STAMP) ## virtual environment from the lock file
 
 $(STAMP): requirements.lock pyproject.toml
-	@echo "kvgate: setting up $(VENV) from requirements.lock"
+	@echo "kvgate: setting up $(VENV) from requirements.lock (about a minute)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kvgate: found $$($(PYTHON) --version), wanted Python 3.11 or newer (make PYTHON=python3.12)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(RUN) pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
+
+setup-tests: setup ## Debian packages that the tests start (sshd, PostgreSQL, ...)
+	@sh tests/setup-packages.sh
+
+demo: setup ## the gates on the embedded rack; everything lands in var/
+	$(BIN)/kvgate demo
+
+lint: setup ## ruff: style and formatting
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+
+types: setup ## mypy --strict
+	$(RUN) mypy
+
+imports: setup ## the directions of the house
+	$(BIN)/lint-imports
+
+messages: setup ## extract, update and compile the message catalogues
+	$(BIN)/pybabel -q extract --no-location --sort-output -k say -k read --project kvgate -o kvgate/reports/locale/kvgate.pot kvgate checks
+	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete -i kvgate/reports/locale/kvgate.pot -d kvgate/reports/locale -D kvgate -l zh_CN
+	$(BIN)/pybabel -q compile -d kvgate/reports/locale -D kvgate
+
+unit: setup-tests ## the tests alone
+	$(RUN) pytest
+
+test: lint types imports setup-tests ## everything: linters, types, directions, all tests
+	$(RUN) pytest
+
+lock: ## write requirements.lock anew (needs pip-tools)
+	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --extra dev --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
+
+clean: ## remove what make made (not var/, which holds ledger and evidence)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

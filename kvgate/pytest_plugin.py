@@ -16,12 +16,13 @@ from kvgate.errors import KvgateError, Refused
 from kvgate.gate import options as gate_options
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession, GateTest
-from kvgate.gate.start import Prepared, begin, prepare
+from kvgate.gate.start import Prepared, Preview, begin, prepare
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import terminal
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
 _OURS = frozenset({"ask", "terms", "decide", "declared"})
+PREVIEW = pytest.StashKey[Preview]()
 _PREPARED = pytest.StashKey[Prepared]()
 _SESSION = pytest.StashKey[GateSession]()
 _TEST = pytest.StashKey[GateTest]()
@@ -68,6 +69,9 @@ def _options(config: pytest.Config, gate: str) -> Options:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Decide whether this is a gate run at all, and refuse (exit 4) what is wrong before any host is contacted."""
+    for mark in ("G1", "G2", "G3", "G4"):
+        config.addinivalue_line("markers", f"{mark}: gate {mark} (needs --inventory)")
+    config.addinivalue_line("markers", "clause(id): the clause of gates/acceptance.yaml that a gate test decides")
     gates_root = gate_options.gates_root()
     try:
         gate = gate_options.gate_of(config.getoption("markexpr") or "")
@@ -93,6 +97,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tbstyle") == "auto":
         config.option.tbstyle = "no"
     config.option.reportchars = ""
+    if (plugin := config.pluginmanager.get_plugin("hypothesispytest")) is not None:
+        config.pluginmanager.unregister(plugin)  # it loads all of hypothesis for its summary: two seconds for nothing
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -175,7 +181,8 @@ def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
         return (yield)
     tests = [item.stash[_TEST] for item in session.items if _TEST in item.stash]
     if prepared.options.plan:
-        terminal.plan(prepared.preview(tests), sys.stdout)
+        config.stash[PREVIEW] = prepared.preview(tests)
+        terminal.plan(config.stash[PREVIEW], sys.stdout)
         session.items.clear()
         return (yield)
     try:

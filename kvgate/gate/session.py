@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement
+from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
@@ -21,8 +22,10 @@ from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, collect
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
-from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
 from kvgate.transport.base import Transport
+
+if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
 
 
 class NotDeclared(CannotTell):
@@ -68,6 +71,7 @@ class GateSession:
     answers: Answers | None = None
     judged: dict[Owed, Judged] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
+    decided: Decision | None = None  # as read back from the ledger
     _waiting: list[Owed] = field(default_factory=list)
 
     # ---- what will be asked
@@ -165,6 +169,8 @@ class GateSession:
             self.trouble.append(str(error))
 
     def _row(self, owed: Owed) -> VerdictRow:
+        from kvgate.ledger.repository import VerdictRow
+
         judged = self.judged[owed]
         return VerdictRow(owed.clause, owed.subject, judged.verdict, judged.evidence, judged.basis, judged.reason)
 
@@ -175,7 +181,10 @@ class GateSession:
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. Unwritable or different: never PASS."""
         self.write()
-        decision = self.decision()
+        self.decided = self._finish(self.decision())
+        return self.decided
+
+    def _finish(self, decision: Decision) -> Decision:
         if self.ledger is None or self.run is None:
             return decision
         try:
@@ -184,7 +193,8 @@ class GateSession:
                 self.evidence.sync()
                 if problems := self.evidence.verify().problems:
                     raise Unwritable(f"evidence does not read back as written: {problems[0]}")
-            stored = self.ledger.finish(self.run, decision)
+            seal = Seal(0, "", "") if self.evidence is None else self.evidence.seal()
+            stored = self.ledger.finish(self.run, decision, seal=seal)
             if stored is not decision.outcome:
                 raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
         except Unwritable as error:
@@ -192,6 +202,18 @@ class GateSession:
         if self.trouble and decision.outcome is Outcome.PASS:
             return Decision(Outcome.UNDECIDED, decision.verdicts)
         return decision
+
+    def interrupt(self, why: str) -> None:
+        """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
+        try:
+            self.write()
+            if self.evidence is not None:
+                self.evidence.note("interrupted", why=why)
+                self.evidence.sync()
+            if self.ledger is not None and self.run is not None:
+                self.ledger.interrupt(self.run, why)
+        except Unwritable as error:
+            self.trouble.append(str(error))
 
 
 def _dry(*_: object, **__: object) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
@@ -17,14 +17,12 @@ from kvgate.errors import NotAllowed
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import Progress, replay
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
-from kvgate.ledger.repository import Ledger
 from kvgate.transport.base import Transport
-from kvgate.transport.ssh import SshTransport
 
 
 @dataclass(frozen=True)
@@ -120,15 +118,14 @@ class Started:
 
     session: GateSession
     still_owed: set[Owed]
-    _closing: list[Transport | Evidence | Ledger] = field(default_factory=list)
+    transport: Transport | None = None
 
     def __enter__(self) -> Started:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        for part in self._closing:
-            if isinstance(part, Transport):
-                part.close()
+        if self.transport is not None:
+            self.transport.close()
 
 
 def code_version() -> str:
@@ -139,8 +136,10 @@ def code_version() -> str:
         return "unknown"
 
 
-def transport_for(inventory: Inventory) -> SshTransport:
+def transport_for(inventory: Inventory) -> Transport:
     """Return the SSH transport for all hosts of a rack."""
+    from kvgate.transport.ssh import SshTransport
+
     hosts: dict[str, Host] = dict(inventory.rack.hosts)
     return SshTransport(hosts, inventory.rack.defaults)
 
@@ -152,6 +151,8 @@ def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | No
         session.evidence = None
         session.answers = replay(prepared.stored)
         return Started(session, {item for item, _ in prepared.owed})
+    from kvgate.ledger.repository import Ledger
+
     options = prepared.options
     ledger = Ledger.open(options.ledger)
     owed = [item for item, _ in prepared.owed]
@@ -187,7 +188,7 @@ def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | No
         },
     )
     transport = transport_for(prepared.inventory)
-    started = Started(session, set(owed), [transport])
+    started = Started(session, set(owed), transport)
     try:
         session.look(tests, transport, progress)
     except BaseException:
@@ -211,9 +212,12 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     still = set(ledger.stale(run))
     session.run = run
     session.evidence = Evidence.open(Path(run.evidence), write=True)
-    session.already = ledger.recorded(run)
+    session.judged = {
+        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
+        for item, stored in ledger.recorded(run).items()
+    }
     transport = transport_for(prepared.inventory)
-    started = Started(session, still, [transport])
+    started = Started(session, still, transport)
     try:
         session.look([test for test in tests if test.owed in still], transport, progress)
     except BaseException:

@@ -1,0 +1,59 @@
+"""The ``kvgate`` command. One module a command group; data on stdout, talk on stderr."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from kvgate.errors import KvgateError, Refused
+from kvgate.reports import terminal
+
+#: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
+_WHERE = {
+    "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
+    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse",
+}  # fmt: skip
+
+
+class _Group(click.Group):
+    """Turns kvgate's own errors into one clear message and an exit status; a user's mistake is never a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command."""
+        return list(_WHERE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        if cmd_name not in _WHERE:
+            return None
+        commands: tuple[click.Command, ...] = importlib.import_module(f"kvgate.cli.{_WHERE[cmd_name]}").COMMANDS
+        return next(command for command in commands if command.name == cmd_name)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except Refused as error:
+            click.echo(terminal.refusal(error), err=True)
+            sys.exit(4)
+        except KvgateError as error:
+            click.echo(f"kvgate: {error}", err=True)
+            sys.exit(6)
+        except BrokenPipeError:
+            sys.stderr.close()
+            sys.exit(141)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="kvgate", message="kvgate %(version)s")
+@click.option("--lang", type=click.Choice(["en", "zh"]), help="language of what people read (default: the locale)")
+def main(lang: str | None) -> None:
+    """Decide, by gates agreed between vendor and customer, whether an array may carry a KV cache.
+
+    The gates themselves are pytest suites: pytest -m G1 --inventory inventories/rack-a.yaml
+    """
+    if lang:
+        os.environ["KVGATE_LANG"] = lang

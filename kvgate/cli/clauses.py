@@ -1,0 +1,123 @@
+"""``kvgate explain`` and ``kvgate runbook``: what a clause says, where its numbers come from, what to do about a STOP."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+
+from checks.acceptance import Clause
+from kvgate import agreement as agreements
+from kvgate.errors import NotAllowed
+from kvgate.reports import terminal
+from kvgate.reports.messages import Reader, language
+from kvgate.runbook import sections
+
+_INVENTORY = click.option(
+    "--inventory",
+    type=click.Path(path_type=Path),
+    envvar="KVGATE_INVENTORY",
+    help="show this campaign's overlaid numbers",
+)
+
+
+def _find(agreement: agreements.Agreement, name: str) -> str:
+    try:
+        return agreement.acceptance.find(name)
+    except KeyError:
+        raise NotAllowed(
+            f"found {name!r}, wanted a clause id (G1.2.3) or a check name; `kvgate explain` lists them all"
+        ) from None
+
+
+def _agreement(inventory: Path | None) -> agreements.Agreement:
+    if inventory is None:
+        return agreements.read()
+    from kvgate.inventory import reader
+
+    overlay = reader.read(inventory).rack.acceptance
+    return agreements.read(inventory.parent / overlay if overlay else None)
+
+
+@click.command("explain")
+@click.argument("clause", required=False)
+@_INVENTORY
+@click.option("--json", "as_json", is_flag=True, help="the clause (or all) as JSON")
+def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
+    """Explain CLAUSE (id or check name): text, numbers, units, origin, remedy. Without CLAUSE, list all."""
+    agreement = _agreement(inventory)
+    chosen = (
+        agreement.acceptance.clauses
+        if clause is None
+        else {(name := _find(agreement, clause)): agreement.acceptance.clauses[name]}
+    )
+    if as_json:
+        click.echo(
+            json.dumps({name: item.model_dump(mode="json") for name, item in chosen.items()}, ensure_ascii=False)
+        )
+        return
+    read, out = Reader(language()), terminal.console(sys.stdout)
+    if clause is None:
+        rows = [
+            (name, item.check, item.subject.value, item.weight, read.text(item.text)) for name, item in chosen.items()
+        ]
+        heads = (read("clause"), read("check"), read("subject"), read("weight"), read("what it says"))
+        out.print(terminal.listing(rows, *heads))
+        return
+    for name, item in chosen.items():
+        _one(name, item, read, agreement)
+
+
+def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreement) -> None:
+    out = terminal.console(sys.stdout)
+    out.print(f"[bold]{name}[/bold]  {clause.check}", markup=True)
+    out.print(read.text(clause.text))
+    out.print(
+        read(
+            "about each {subject}; {weight}; {answer}; level {level}",
+            subject=clause.subject.value,
+            weight=clause.weight,
+            answer=clause.answer,
+            level=clause.level.value,
+        )
+    )
+    if clause.where:
+        out.print(
+            read(
+                "only where {conditions}",
+                conditions="; ".join(f"{k} is {' or '.join(v)}" for k, v in clause.where.items()),
+            )
+        )
+    rows = [
+        (key, f"{limit.value} {limit.unit}".strip(), limit.origin.value, limit.source)
+        for key, limit in clause.limits.items()
+    ]
+    if rows:
+        out.print(terminal.listing(rows, read("number"), read("value"), read("origin"), read("source")))
+    else:
+        out.print(read("it decides on what was ordered (the inventory), no number of its own"))
+    for change in agreement.overlaid:
+        if change.clause == name:
+            out.print(
+                read("overlaid: {what} {before} -> {after}", what=change.what, before=change.before, after=change.after)
+            )
+    out.print(read("do on a STOP: {remedy}", remedy=read.text(clause.remedy)))
+    out.print(read("more: kvgate runbook {clause}", clause=name))
+
+
+@click.command("runbook")
+@click.argument("clause")
+def runbook(clause: str) -> None:
+    """Show what CLAUSE means, how to confirm it by hand and how to mend it."""
+    name = _find(agreements.read(), clause)
+    section = sections().get(name)
+    if section is None:
+        raise NotAllowed(f"{name} has no section in runbooks/")
+    out = terminal.console(sys.stdout)
+    out.print(Markdown(section) if out.is_terminal else section, markup=False)
+
+
+COMMANDS = (explain, runbook)

@@ -1,0 +1,49 @@
+"""The reader's language: message catalogues (gettext) for everything a person reads. English is the source text."""
+
+from __future__ import annotations
+
+import gettext
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from checks.acceptance import Text
+from checks.phrase import Phrase
+
+LANGUAGES = ("en", "zh")
+_LOCALE = Path(__file__).parent / "locale"
+_CATALOGUE = {"en": "en", "zh": "zh_CN"}
+
+
+def language(wanted: str | None = None, environment: Mapping[str, str] = os.environ) -> str:
+    """``--lang``, else KVGATE_LANG, else the locale: ``en`` or ``zh``."""
+    for value in (wanted, *(environment.get(name) for name in ("KVGATE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"))):
+        if value:
+            return "zh" if value.lower().startswith("zh") else "en"
+    return "en"
+
+
+@cache
+def _catalogue(lang: str) -> gettext.NullTranslations:
+    return gettext.translation("kvgate", _LOCALE, [_CATALOGUE[lang]], fallback=True)
+
+
+class Reader:
+    """Translates for one language. Call it with a literal English text and its values."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+        self._gettext = _catalogue(lang).gettext
+
+    def __call__(self, template: str, /, **values: str | int | float | bool | Phrase) -> str:
+        """Translate a literal template and fill it."""
+        return Phrase(template, tuple(values.items())).render(self._gettext)
+
+    def phrase(self, phrase: Phrase | None) -> str:
+        """Translate a phrase that a verdict carries."""
+        return "" if phrase is None else phrase.render(self._gettext)
+
+    def text(self, text: Text) -> str:
+        """Return the sentence of the acceptance document in this language."""
+        return text.zh if self.lang == "zh" else text.en

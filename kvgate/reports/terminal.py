@@ -1,0 +1,226 @@
+"""What an operator sees: progress while hosts are asked, the plan, and the decision with what stopped it, worst first."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import IO
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from checks.acceptance import Clause
+from checks.decision import Decision, Owed
+from checks.verdict import Outcome
+from kvgate.errors import BadInput, CannotTell, Refused
+from kvgate.gate.session import GateSession, Judged
+from kvgate.gate.start import Preview
+from kvgate.reports.messages import Reader, language
+from kvgate.transport.base import Batch
+
+STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
+_SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
+
+
+def console(stream: IO[str]) -> Console:
+    """Return a console that obeys NO_COLOR and keeps lines whole where no terminal is."""
+    terminal = Console(file=stream, highlight=False, emoji=False)
+    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, emoji=False, width=120)
+
+
+def refusal(error: Refused) -> str:
+    """Why a run was refused, one fault a line, ready for exit status 4."""
+    read = Reader(language())
+    if isinstance(error, BadInput):
+        count = len(error.faults)
+        head = read("refused before any host was contacted; {count} faults:", count=count)
+        return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
+    return read("refused before any host was contacted: {reason}", reason=str(error))
+
+
+def one_line(clause: Clause, judged: Judged) -> str:
+    """One verdict on one line, for pytest's own report and for JUnit XML."""
+    read = Reader(language())
+    verdict = judged.verdict
+    parts = [f"{verdict.outcome}: {read.text(clause.text)}"]
+    if measured := read.phrase(verdict.measured):
+        parts.append(read("measured {value}", value=measured))
+    if required := read.phrase(verdict.required):
+        parts.append(read("required {value}", value=required))
+    if note := read.phrase(verdict.note):
+        parts.append(note)
+    return "; ".join(parts)
+
+
+class Progress:
+    """One line a host on stderr while the hosts are asked."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._console = console(stream)
+        self._read = Reader(language())
+        self._began = time.monotonic()
+
+    def __call__(self, title: str, batch: Batch) -> None:
+        """Tell how a host answered in one round."""
+        failures = [answer for answer in batch.answers.values() if isinstance(answer, CannotTell)]
+        count = len(batch.answers)
+        line = Text(f"  {time.monotonic() - self._began:5.1f} s  {batch.host:<20} ")
+        line.append(self._read("{good} of {count} questions answered", good=count - len(failures), count=count))
+        if failures:
+            reason, times = Counter(str(failure) for failure in failures).most_common(1)[0]
+            line.append(f"  {times} x {reason}", style="yellow")
+        for note in batch.notes:
+            line.append(f"  ({note})", style="dim")
+        self._console.print(line, overflow="ellipsis", no_wrap=True)
+        del title
+
+
+def plan(preview: Preview, stream: IO[str]) -> None:
+    """Print everything owed and every command that would run; nothing was contacted."""
+    read, out = Reader(language()), console(stream)
+    out.print(Rule(read("{gate}: plan; no host is contacted", gate=preview.gate), align="left"))
+    clauses: dict[str, list[str]] = {}
+    for owed, _ in preview.owed:
+        clauses.setdefault(owed.clause, []).append(owed.subject)
+    table = Table(read("clause"), read("what it says"), read("subjects"), box=None, pad_edge=False)
+    texts = {owed.clause: text for owed, text in preview.owed}
+    for clause, subjects in clauses.items():
+        table.add_row(clause, texts[clause], ", ".join(subjects))
+    out.print(table)
+    out.print(Rule(read("commands"), align="left"))
+    for planned in preview.asked:
+        again = " x2" if planned.samples > 1 else ""
+        out.print(
+            Text.assemble(
+                (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),
+                planned.command,
+                (f"  [{', '.join(planned.clauses)}]", "dim"),
+            ),
+            soft_wrap=True,
+        )
+    hosts = len({planned.host for planned in preview.asked})
+    out.print(
+        read(
+            "{owed} verdicts owed, {commands} commands on {hosts} hosts",
+            owed=len(preview.owed),
+            commands=len(preview.asked),
+            hosts=hosts,
+        )
+    )
+
+
+def summary(session: GateSession, stream: IO[str]) -> None:
+    """The last lines of a gate run: the decision and everything that stands in its way, worst first."""
+    read, out = Reader(language()), console(stream)
+    decision = session.decided or session.decision()
+    out.print()
+    out.print(_head(session, decision, read))
+    for weight in (True, False):
+        for outcome in (Outcome.STOP, Outcome.UNDECIDED):
+            rows = [
+                (owed, verdict)
+                for owed, verdict in decision.verdicts
+                if owed.blocking is weight and verdict.outcome is outcome
+            ]
+            for clause in dict.fromkeys(owed.clause for owed, _ in rows):
+                out.print(
+                    _clause(session, clause, outcome, [owed for owed, _ in rows if owed.clause == clause], read, weight)
+                )
+    for line in session.trouble:
+        out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
+    out.print(_foot(session, decision, read))
+
+
+def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
+    rack = session.inventory.rack
+    title = Text.assemble(
+        (f"{session.gate} ", "bold"),
+        rack.rack,
+        (" (simulated)" if rack.simulated else ""),
+        ": ",
+        (decision.outcome.value, STYLE[decision.outcome]),
+    )
+    counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
+    advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
+    line = read("{counts} blocking verdicts on {hosts} hosts", counts=", ".join(counts), hosts=len(rack.hosts))
+    if advisory:
+        line += "; " + read("{count} advisory to look at", count=advisory)
+    if session.run is not None:
+        line += "; " + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
+    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Text(line))
+
+
+def _clause(
+    session: GateSession, clause_id: str, outcome: Outcome, owed: list[Owed], read: Reader, blocking: bool
+) -> RenderableType:
+    clause = session.agreement.acceptance.clauses[clause_id]
+    label = outcome.value if blocking else read("advisory {outcome}", outcome=outcome.value)
+    parts: list[RenderableType] = [
+        Text.assemble(
+            (f"{label} ", STYLE[outcome] if blocking else "yellow"), (f"{clause_id} ", "bold"), read.text(clause.text)
+        )
+    ]
+    grid = Table.grid(padding=(0, 2))
+    for item in owed[:_SHOWN]:
+        judged = session.judged.get(item)
+        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _measured(judged, read), _evidence(judged))
+    parts.append(Padding(grid, (0, 0, 0, 4)))
+    if len(owed) > _SHOWN:
+        parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
+    remedy = Text.assemble(
+        "    ", (read("do: "), "bold"), read.text(clause.remedy), (f"  [kvgate runbook {clause_id}]", "dim")
+    )
+    return Group(Text(""), *parts, remedy)
+
+
+def _measured(judged: Judged | None, read: Reader) -> Text:
+    if judged is None:
+        return Text(read("the run ended before this clause was decided"))
+    verdict = judged.verdict
+    text = Text(overflow="fold")
+    measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
+    if measured:
+        text.append(read("measured ")).append(measured, style="bold").append("; ")
+    if required:
+        text.append(read("required ")).append(required).append("; ")
+    if note:
+        text.append(note)
+    text.rstrip()
+    if text.plain.endswith(";"):
+        text.right_crop(1)
+    return text
+
+
+def _evidence(judged: Judged | None) -> str:
+    return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
+
+
+def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
+    lines: list[str] = []
+    if session.evidence is not None:
+        lines.append(read("evidence: {path}", path=str(session.evidence.path)))
+    if session.run is not None:
+        lines.append(
+            read("show again: kvgate show {run}; judge again without hosts: kvgate judge {run}", run=session.run.id)
+        )
+    return Group(
+        Text(""),
+        *(Text(line, style="dim") for line in lines),
+        Rule(
+            Text(f"{session.gate}: {decision.outcome.value}", style=STYLE[decision.outcome]),
+            align="left",
+            style=STYLE[decision.outcome],
+        ),
+    )
+
+
+def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
+    """Build a plain table for `kvgate` listings."""
+    table = Table(*head, box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table

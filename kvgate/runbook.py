@@ -1,0 +1,24 @@
+"""The runbook's sections, one a clause."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+_HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
+
+
+@cache
+def sections() -> dict[str, str]:
+    """Clause id -> its section in Markdown."""
+    found: dict[str, str] = {}
+    pages = [page for page in files("runbooks").iterdir() if page.name.startswith("g") and page.name.endswith(".md")]
+    for page in sorted(pages, key=lambda page: page.name):
+        text = page.read_text("utf-8")
+        heads = list(_HEAD.finditer(text))
+        for head in heads:
+            rest = re.search(r"^#{1,3} ", text[head.end() :], re.MULTILINE)
+            end = head.end() + rest.start() if rest else len(text)
+            found[head[1]] = text[head.start() : end].strip() + "\n"
+    return found

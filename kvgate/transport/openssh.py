@@ -1,0 +1,141 @@
+"""The same batch through an ``ssh`` process: for hosts that need what paramiko lacks (hardware keys, old algorithms, ProxyCommand)."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from kvgate.errors import CannotTell, HostKeyRefused, TimedOut, Unreachable
+from kvgate.inventory.model import Host
+from kvgate.transport import process
+from kvgate.transport.link import Bounds, Deadlines, Ending, Outcome
+from kvgate.transport.reasons import said
+
+_PRESENTED = re.compile(rb"^kvgate-host-key (\S+) (SHA256:\S+)\r?\n", re.MULTILINE)
+#: OpenSSH asks this command for the host's key and hands it the one presented (%t %K) with its fingerprint (%f). It answers
+#: with that key when the fingerprint is the pinned one, else with nothing; ssh itself then verifies the host's signature.
+_KNOWN = '/bin/sh -c \'echo kvgate-host-key "$3" "$2" >&2; test "$2" = {pin} && echo "$1 $3 $4"\' kvgate %H %f %t %K'
+_FAMILIES = (
+    "",
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
+    "rsa-sha2-512,rsa-sha2-256,ssh-rsa",
+)
+
+
+class OpenSshLink:
+    """One host through ``ssh``; every execution is a login of its own."""
+
+    def __init__(
+        self, name: str, host: Host, user: str | None, identity: Path | None, config: Path | None, deadlines: Deadlines
+    ) -> None:
+        self._name, self._host, self._user, self._deadlines = name, host, user, deadlines
+        self._identity, self._config = identity, config
+        self._family = ""
+        self.host_key = ""
+
+    def execute(
+        self, command: str, stdin: bytes, bounds: Bounds, finished: Callable[[bytearray], bool] | None = None
+    ) -> Outcome:
+        """Run ``command`` on the host. Raises CannotTell when ssh could not log in."""
+        first: Outcome | None = None
+        for family in [self._family, *(f for f in _FAMILIES if f != self._family)]:
+            outcome = self._once(family, command, stdin, bounds, finished)
+            presented = [found[1].decode() for found in _PRESENTED.findall(bytes(outcome.stderr))]
+            outcome.stderr = bytearray(_PRESENTED.sub(b"", bytes(outcome.stderr)))
+            if self._host.host_key in presented:
+                self._family, self.host_key = family, self._host.host_key
+                break
+            first = first or outcome
+            if not presented and first is not outcome:
+                outcome = first  # the server has no key of that family
+                continue
+            if not presented:
+                break
+            self.host_key = self.host_key or presented[0]
+        if outcome.status == 255 or outcome.ending is Ending.SILENT:
+            self._explain(outcome)
+        return outcome
+
+    def _once(
+        self, family: str, command: str, stdin: bytes, bounds: Bounds, finished: Callable[[bytearray], bool] | None
+    ) -> Outcome:
+        ssh = shutil.which("ssh")
+        if ssh is None:
+            raise Unreachable(
+                f"{self._name}: 'ssh: openssh' needs the program ssh on this machine; install openssh-client"
+            )
+        environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "SSH_ASKPASS", "WAYLAND_DISPLAY")}
+        environment["SSH_ASKPASS_REQUIRE"] = "never"
+        return process.execute(
+            [ssh, *self._options(family), "--", self._host.address, command], stdin, bounds, finished, environment
+        )
+
+    def _options(self, family: str) -> list[str]:
+        options = {
+            "BatchMode": "yes",
+            "StrictHostKeyChecking": "yes",
+            "UserKnownHostsFile": "/dev/null",
+            "GlobalKnownHostsFile": "/dev/null",
+            "KnownHostsCommand": _KNOWN.format(pin=self._host.host_key),
+            "FingerprintHash": "sha256",
+            "CheckHostIP": "no",
+            "UpdateHostKeys": "no",
+            "VerifyHostKeyDNS": "no",
+            "ConnectTimeout": str(max(1, round(self._deadlines.connect))),
+            "ConnectionAttempts": "1",
+            "ServerAliveInterval": "5",
+            "ServerAliveCountMax": "3",
+            "ControlMaster": "no",
+            "ControlPath": "none",
+            "ForwardAgent": "no",
+            "ForwardX11": "no",
+            "ClearAllForwardings": "yes",
+            "PermitLocalCommand": "no",
+            "RequestTTY": "no",
+            "RemoteCommand": "none",
+            "NumberOfPasswordPrompts": "0",
+            "LogLevel": "ERROR",
+        }
+        if family:
+            options["HostKeyAlgorithms"] = family
+        argv = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        argv += ["-F", str(self._config)] if self._config else []
+        argv += ["-i", str(self._identity)] if self._identity else []
+        argv += ["-l", self._user] if self._user else []
+        return argv + (["-p", str(self._host.port)] if self._host.port != 22 else [])
+
+    def _explain(self, outcome: Outcome) -> None:
+        """Raise what ssh's own words mean; return when the words are those of the remote command."""
+        words, name = said(outcome.stderr), self._name
+        if self.host_key and self.host_key != self._host.host_key:
+            raise HostKeyRefused(
+                f"{name} presents the host key {self.host_key}, the inventory pins {self._host.host_key}: another machine answers "
+                "there, or it was installed anew; compare at its console before 'host_key' is changed",
+                self.host_key,
+            )
+        error: CannotTell
+        if re.search(r"bad configuration option: knownhostscommand", words, re.IGNORECASE):
+            error = Unreachable(
+                f"{name}: 'ssh: openssh' needs OpenSSH 8.5 or newer on this machine; the host key cannot be pinned"
+            )
+        elif "Host key verification failed" in words:
+            error = HostKeyRefused(
+                f"{name}: ssh refused the host key of a jump host: {words}; log in to that once by hand", ""
+            )
+        elif "Permission denied" in words or "Too many authentication failures" in words:
+            error = Unreachable(f"{name} denied the login of user {self._user or 'by ssh configuration'}: {words}")
+        elif "timed out" in words or outcome.ending is Ending.SILENT:
+            error = TimedOut(f"{name}: ssh got no answer within {outcome.seconds:.0f} s: {words or 'it said nothing'}")
+        elif not outcome.stdout and words:
+            error = Unreachable(f"{name}: ssh found no way: {words}")
+        else:
+            outcome.ending = Ending.LOST
+            return
+        if outcome.stdout:
+            outcome.ending = Ending.LOST if outcome.ending is Ending.EXITED else outcome.ending
+            return
+        raise error

@@ -1,0 +1,135 @@
+"""The house stays as it was drawn: directions, sizes, and clauses, tests, faults and runbook held together."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checks.verdict import Outcome
+from kvgate import agreement as agreements
+from kvgate.runbook import sections
+from lab.faults import every
+from tests.gates.harness import bodies
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("gates", "checks", "kvgate", "lab")
+#: Top level as the design card fixes it, and what may stand beside.
+TOP = {
+    *PACKAGES, "inventories", "runbooks", "tests", "bench", "conftest.py", "pyproject.toml", "README.md", "CONTRIBUTING.md",
+    "CHANGELOG.md", "LICENSE", "Makefile", "requirements.lock",
+}  # fmt: skip
+
+CLAUSES = agreements.read().acceptance.clauses
+
+
+def files(pattern: str = "*.py") -> list[Path]:
+    found = [path for name in (*PACKAGES, "tests", "bench") for path in sorted((ROOT / name).rglob(pattern))]
+    return [path for path in found if "__pycache__" not in path.parts]
+
+
+def test_nothing_else_stands_at_the_top() -> None:
+    shown = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    top = {line.split("/")[0] for line in shown.splitlines()}
+    assert {name for name in top if not name.startswith(".")} <= TOP
+
+
+def test_no_file_is_longer_than_four_hundred_lines() -> None:
+    long = {
+        str(path.relative_to(ROOT)): count
+        for path in files()
+        if (count := len(path.read_text("utf-8").splitlines())) > 400
+    }
+    assert not long
+
+
+def test_the_median_file_is_under_a_hundred_lines() -> None:
+    sizes = sorted(len(path.read_text("utf-8").splitlines()) for path in files() if path.name != "__init__.py")
+    assert sizes[len(sizes) // 2] < 100
+
+
+def test_no_module_is_named_for_nothing() -> None:
+    vague = re.compile(r"\b(utils?|helpers?|common|lib|manager|misc)\b")
+    assert not [path for path in files() if vague.search(path.stem)]
+
+
+def _lint_imports(folder: Path) -> subprocess.CompletedProcess[str]:
+    tool = Path(sys.executable).with_name("lint-imports")
+    return subprocess.run([tool, "--no-cache"], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_the_directions_hold() -> None:
+    run = _lint_imports(ROOT)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("checks/verdict.py", "import gates.g1_arrival", "gates -> kvgate -> checks"),
+        ("kvgate/errors.py", "import kvgate.cli.parse", "inside kvgate"),
+        ("checks/nic/criteria.py", "import socket", "checks are pure"),
+        ("checks/parsers/ping.py", "import checks.parsers.ethtool", "parsers are independent"),
+        ("kvgate/gate/collect.py", "import lab.rack", "only the demo knows the lab"),
+        ("lab/order.py", "import checks.verdict", "lab knows nothing"),
+    ],
+)
+def test_each_direction_broken_on_purpose_is_caught(tmp_path: Path, file: str, line: str, contract: str) -> None:
+    for name in PACKAGES:
+        shutil.copytree(
+            ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "machines", "*.txt", "*.json")
+        )
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    target = tmp_path / file
+    target.write_text(target.read_text("utf-8") + f"\n{line}\n", "utf-8")
+    run = _lint_imports(tmp_path)
+    broken = [row for row in run.stdout.splitlines() if "BROKEN" in row]
+    assert run.returncode != 0
+    assert any(contract in row for row in broken), run.stdout
+
+
+def test_every_clause_has_exactly_one_gate_test() -> None:
+    wanted = {name for name in CLAUSES if name.startswith("G1.")}
+    assert set(bodies()) == wanted
+
+
+def test_every_clause_has_one_section_in_the_runbook_and_none_is_left_over() -> None:
+    assert set(sections()) == set(CLAUSES)
+    for name, section in sections().items():
+        assert len(section.split()) >= 25, f"{name}: what it means, how to confirm, how to mend"
+
+
+def test_every_blocking_measured_clause_is_stopped_by_a_fault() -> None:
+    stopped = {clause for fault in every().values() for clause in fault.stops}
+    wanted = {name for name, clause in CLAUSES.items() if clause.blocking and clause.answer == "measured"}
+    assert not wanted - stopped
+
+
+def test_there_are_at_least_forty_faults_and_each_says_what_is_wrong() -> None:
+    faults = every()
+    assert len(faults) >= 40
+    for fault in faults.values():
+        assert len(fault.text.split()) >= 3, fault.name
+        assert fault.stops | fault.undecided or fault.behaviour, fault.name
+
+
+def test_every_clause_is_written_in_both_languages() -> None:
+    chinese = re.compile(r"[\u4e00-\u9fff]")
+    for name, clause in CLAUSES.items():
+        for text in (clause.text, clause.remedy):
+            assert chinese.search(text.zh), name
+            assert not chinese.search(text.en), name
+
+
+def test_no_check_name_is_used_twice_in_a_gate() -> None:
+    names = Counter((name.split(".")[0], clause.check) for name, clause in CLAUSES.items())
+    assert max(names.values()) == 1
+
+
+def test_there_are_three_outcomes() -> None:
+    assert [outcome.value for outcome in Outcome] == ["PASS", "STOP", "UNDECIDED"]

@@ -1,0 +1,104 @@
+"""The acceptance document is read strictly; an overlay may change numbers of the same kind, and every change is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kvgate import agreement as agreements
+from kvgate.errors import BadInput
+from kvgate.inventory import reader
+from tests.inventory.test_reader import written
+
+DOCUMENT = """
+acceptance: 1
+clauses:
+  G1.2.7:
+    check: nvme.smart.media_errors
+    subject: disk
+    weight: blocking
+    text: {en: "No media errors.", zh: "无介质错误。"}
+    remedy: {en: "Replace the disk.", zh: "更换磁盘。"}
+    limits:
+      media_errors: {value: 0, unit: errors, origin: engineering default}
+"""
+
+
+def read(tmp_path: Path, overlay: str | None = None, document: str = DOCUMENT) -> agreements.Agreement:
+    (tmp_path / "acceptance.yaml").write_text(document, "utf-8")
+    if overlay is not None:
+        (tmp_path / "overlay.yaml").write_text(overlay, "utf-8")
+    return agreements.read(tmp_path / "overlay.yaml" if overlay is not None else None, tmp_path / "acceptance.yaml")
+
+
+def test_the_shipped_document_is_good() -> None:
+    found = agreements.read()
+    assert found.acceptance.gate("G1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("value: 0", "value: ", "value"),
+        ("origin: engineering default", "origin: rumour", "contract"),
+        ("unit: errors, ", "", "unit"),
+        ("weight: blocking", "weight: heavy", "blocking"),
+        ("subject: disk", "subject: cupboard", "disk"),
+        ("    weight: blocking\n", "    weight: blocking\n    wieght: advisory\n", "weight"),
+        ("G1.2.7", "G9.2.7", "G<gate>"),
+        (', zh: "无介质错误。"', "", "zh"),
+    ],
+)
+def test_a_wrong_document_is_refused(tmp_path: Path, old: str, new: str, word: str) -> None:
+    assert old in DOCUMENT
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, document=DOCUMENT.replace(old, new))
+    assert word in str(caught.value)
+
+
+def test_an_overlaid_number_is_named_with_before_and_after(tmp_path: Path) -> None:
+    overlay = "overlay: {G1.2.7: {limits: {media_errors: {value: 2, unit: errors, origin: contract}}}}\n"
+    found = read(tmp_path, overlay)
+    assert found.acceptance.clauses["G1.2.7"].limits["media_errors"].value == 2
+    assert [(c.clause, c.what, c.before, c.after, c.origin) for c in found.overlaid] == [
+        ("G1.2.7", "media_errors", "0 errors", "2 errors", "contract")
+    ]
+    assert found.digest != read(tmp_path).digest
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        "overlay: {G1.9.9: {weight: advisory}}\n",
+        "overlay: {G1.2.7: {limits: {mistakes: {value: 2, unit: errors, origin: contract}}}}\n",
+        "overlay: {G1.2.7: {limits: {media_errors: {value: 2, unit: percent, origin: contract}}}}\n",
+        'overlay: {G1.2.7: {limits: {media_errors: {value: "2", unit: errors, origin: contract}}}}\n',
+        "overlay: {G1.2.7: {text: {en: x, zh: y}}}\n",
+        "overlay: 3\n",
+    ],
+)
+def test_an_overlay_that_does_not_fit_is_refused(tmp_path: Path, overlay: str) -> None:
+    with pytest.raises(BadInput):
+        read(tmp_path, overlay)
+
+
+def test_the_digest_ignores_comments_and_layout(tmp_path: Path) -> None:
+    first = read(tmp_path).digest
+    assert read(tmp_path, document="# hello\n" + DOCUMENT).digest == first
+
+
+def test_a_stored_agreement_reads_back_to_the_same_digest(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assert agreements.stored(found.canonical()).digest == found.digest
+
+
+def test_a_declaration_for_an_unknown_clause_or_subject_is_refused(tmp_path: Path) -> None:
+    text = written().replace(
+        "declared: []",
+        'declared: [{clause: G1.77.1, subject: nobody, value: x, conforms: true, by: "A", on: 2026-10-05}]',
+    )
+    rack = reader.parse(text).rack
+    with pytest.raises(BadInput) as caught:
+        agreements.what_is_owed(read(tmp_path), rack, "x.yaml", "G1")
+    assert len(caught.value.faults) == 2

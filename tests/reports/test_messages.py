@@ -1,0 +1,81 @@
+"""Everything a person reads can be read in both languages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+
+from checks.phrase import Phrase, say
+from kvgate.reports.messages import Reader, language
+
+ROOT = Path(__file__).parents[2]
+LOCALE = ROOT / "kvgate" / "reports" / "locale"
+
+
+def catalogue() -> dict[str, str]:
+    with (LOCALE / "zh_CN" / "LC_MESSAGES" / "kvgate.po").open("rb") as file:
+        return {str(message.id): str(message.string) for message in read_po(file) if message.id}
+
+
+def extracted(tmp_path: Path) -> set[str]:
+    tool = Path(sys.executable).with_name("pybabel")
+    out = tmp_path / "x.pot"
+    command = [tool, "-q", "extract", "--no-location", "-k", "say", "-k", "read", "-o", out, "kvgate", "checks"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    with out.open("rb") as file:
+        return {str(message.id) for message in read_po(file) if message.id}
+
+
+def test_every_sentence_is_translated(tmp_path: Path) -> None:
+    known = catalogue()
+    missing = sorted(text for text in extracted(tmp_path) if not known.get(text))
+    assert not missing, f"{len(missing)} sentences; run `make messages` and translate them"
+
+
+def test_every_translation_keeps_its_placeholders() -> None:
+    from string import Formatter
+
+    def names(text: str) -> set[str]:
+        return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+    wrong = {text: said for text, said in catalogue().items() if said and names(text) != names(said)}
+    assert not wrong
+
+
+def test_the_compiled_catalogue_is_the_written_one() -> None:
+    read = Reader("zh")
+    for text, said in catalogue().items():
+        if said:
+            assert read._gettext(text) == said, "run `make messages`"
+
+
+def test_a_sentence_without_translation_stays_english() -> None:
+    assert Reader("zh")("no such {thing} here", thing="sentence") == "no such sentence here"
+
+
+def test_a_translation_that_lost_a_placeholder_falls_back() -> None:
+    assert Phrase("a {x}", (("x", 1),)).render(lambda _: "b {y}") == "a 1"
+
+
+def test_phrases_nest() -> None:
+    assert str(say("{a} of {b}", a=say("{n} disks", n=3), b=4)) == "3 disks of 4"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "environment", "expected"),
+    [
+        (None, {}, "en"),
+        (None, {"LANG": "zh_CN.UTF-8"}, "zh"),
+        ("en", {"LANG": "zh_CN.UTF-8"}, "en"),
+        (None, {"LC_ALL": "C", "LANG": "zh_CN"}, "en"),
+        (None, {"KVGATE_LANG": "zh", "LC_ALL": "C"}, "zh"),
+    ],
+)
+def test_the_language_is_the_option_then_kvgate_lang_then_the_locale(
+    wanted: str | None, environment: dict[str, str], expected: str
+) -> None:
+    assert language(wanted, environment) == expected
