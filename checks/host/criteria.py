@@ -166,7 +166,9 @@ def hugepages_reserved(memory: Memory, ordered: int) -> Verdict:
 
 
 def governed_by(found: Governors, wanted: str) -> Verdict:
-    """Every online CPU has the governor wanted."""
+    """Every online CPU has the governor wanted; ``firmware`` is agreed where the firmware keeps the clocks."""
+    if wanted == "firmware":
+        return Verdict.of(not found.governors, found.governors[0][1] if found.governors else wanted, wanted)
     if not found.governors:
         note = say("no CPU has a governor: the firmware keeps the clocks; ask its power profile (BIOS, BMC)")
         return Verdict.undecided(note, wanted)
@@ -232,12 +234,14 @@ def modules_loaded(found: DriverModules, ordered: Mapping[str, str]) -> Verdict:
     return Verdict.of(not wrong, wrong[0] if wrong else say("all loaded"), required)
 
 
-def modules_of_one_tree(found: DriverModules, family: Collection[str]) -> Verdict:
+def modules_of_one_tree(found: DriverModules, ordered: Collection[str], family: Collection[str]) -> Verdict:
     """The RDMA core and what is built against it come from one tree: all of the kernel, or all of the vendor's package."""
     required = say("all from the kernel or all from one vendor package")
     members = [module for module in found.modules if module.name in family]
-    if not members:
+    if not members and any(name in family for name in ordered):
         return Verdict.undecided(say("no RDMA module is loaded, so there is nothing to compare"), required)
+    if not members:
+        return Verdict.of(True, say("no RDMA module is agreed or loaded"), required)
     foreign = [module.name for module in members if module.foreign]
     own = [module.name for module in members if not module.foreign]
     if foreign and own:

@@ -97,7 +97,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
             r"Device not ready; aborting (?:reset|initiali[sz]ation))|"
             r"(?P<nvme_timeout>I/O .*timeout, (?:aborting|completion polled))|"
             r"(?P<nvme_dead>Disabling device after reset failure|Removing after probe failure|Device shutdown incomplete|"
-            r"failed to set APST|Identify Controller failed \(-|failed to mark controller)|"
+            r"Identify Controller failed \(-|failed to mark controller)|"
             r"(?P<fabric_connected>new ctrl: NQN)|(?P<fabric_disconnected>Removing ctrl: NQN)|"
             r"(?P<fabric_refused>Connect [A-Z]\S*(?: \S+)* (?:Parameter|failed)|Connect command failed|"
             r"Identify Controller failed \(\d|failed to connect (?:queue|socket)|"
@@ -149,6 +149,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         r".*poison is consumed|.*poison consumption|.*sram_ecc|.*ring \S+ timeout|.*Fatal error during GPU init|"
         r".*uncorrectable error detected|.*socket: \d+.*fatal error))",
     ),
+    ("*ERROR* ring", r".*\[drm:amdgpu_job_timedout.*(?P<gpu_error>\*ERROR\* ring \S+ timeout)"),
     (
         "[Hardware Error]",
         r"(?P<machine_check>(?:mce: )?(?:\{\d+\})?(?:mce: )?\[Hardware Error\])",
@@ -183,7 +184,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         r"(?:INFO: )?(?P<stuck>task \S+ blocked(?: in I/O wait)? for more than \d+ seconds)",
     ),
     ("lockup", r"(?:watchdog: )?(?P<stuck>(?:BUG: soft lockup|Watchdog detected hard LOCKUP|.*detected .*[Ll]ockup))"),
-    ("detected stall", r"rcu: (?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
+    (" stall", r"rcu: (?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
     ("BUG: ", r"(?P<crash>BUG: (?:unable to handle|kernel NULL|Bad page))"),
     ("Oops", r"(?P<crash>Oops(?: - |: ))"),
     ("ernel panic", r"(?P<crash>Kernel panic - )"),

@@ -106,7 +106,7 @@ def test_has_loaded_the_driver_modules_agreed(host, ask, decide):
 @pytest.mark.clause("G1.1.18")
 def test_mixes_no_driver_trees(host, ask, decide):
     modules = ask(host.host, probes.modules(host.system.modules, host.system.kernel))
-    decide(criteria.modules_of_one_tree(modules, family=probes.RDMA_TREE))
+    decide(criteria.modules_of_one_tree(modules, host.system.modules, family=probes.RDMA_TREE))
 
 
 @pytest.mark.clause("G1.1.19")

@@ -202,6 +202,11 @@ def test_governors(governors: tuple[str, ...], outcome: Outcome) -> None:
     assert criteria.governed_by(found, "performance").outcome is outcome
 
 
+def test_clocks_may_be_left_to_the_firmware_by_agreement() -> None:
+    assert criteria.governed_by(Governors("0-3", ()), "firmware").outcome is PASS
+    assert criteria.governed_by(Governors("0-3", (("cpu0", "performance"),)), "firmware").outcome is STOP
+
+
 def service(memlock: int | str, nofile: int | str, running: bool = True) -> ServiceLimits:
     limits = Limits(memlock, nofile)
     return ServiceLimits(
@@ -265,7 +270,11 @@ def test_driver_modules(drivers: tuple[Driver, ...], ordered: dict[str, str], ou
 def test_driver_trees(foreign: tuple[bool, ...], outcome: Outcome) -> None:
     drivers = tuple(Driver(f"m{n}", None, flag, True) for n, flag in enumerate(foreign))
     found = DriverModules("6.8.0", (*drivers, Driver("nvidia", "560", True, True)))
-    assert criteria.modules_of_one_tree(found, ("m0", "m1")).outcome is outcome
+    assert criteria.modules_of_one_tree(found, ["m0"], ("m0", "m1")).outcome is outcome
+
+
+def test_a_host_without_rdma_has_nothing_to_mix() -> None:
+    assert criteria.modules_of_one_tree(DriverModules("6.8.0", ()), ["nvme_tcp"], ("m0",)).outcome is PASS
 
 
 @pytest.mark.parametrize(
