@@ -188,8 +188,9 @@ def test_a_jump_host_that_drops_logins_is_blamed_and_not_the_host_behind(
     jump: Jump, plain: Sshd, keys: Keys, transport: Callable[..., SshTransport]
 ) -> None:
     bastion = jump.start(options=("MaxStartups 1:100:1",), host_keys=(keys["jump"],))
+    time.sleep(0.3)
     with socket.create_connection((ADDRESS, bastion.port)) as held:
-        held.recv(64)  # its one place is taken
+        assert held.recv(64).startswith(b"SSH-")  # its one place is taken
         hosts = {f"gpu-{i:02}": plain.host(address=f"gpu-{i:02}", port=22) for i in range(4)}
         wanted = transport(hosts, config=jump.config(bastion.port, keys["jump"], plain.port))
         batches = wanted.run({name: [Command("0", "echo x")] for name in hosts})
