@@ -176,7 +176,9 @@ def npu(*enabled: tuple[int, ...], classes: tuple[tuple[int, int], ...] = ((34, 
     "enabled, outcome",
     [(((4,), (4,)), PASS), (((4,), (3,)), STOP), (((), ()), STOP), (((3, 4), (3, 4)), STOP), (((4,),), UNDECIDED)],
 )
-def test_npu_ports_have_pfc_on_one_and_the_same_priority(enabled: tuple[tuple[int, ...], ...], outcome: Outcome) -> None:
+def test_npu_ports_have_pfc_on_one_and_the_same_priority(
+    enabled: tuple[tuple[int, ...], ...], outcome: Outcome
+) -> None:
     assert equality.same_npu_qos(npu(*enabled), range(2)).outcome is outcome
 
 
