@@ -17,13 +17,13 @@ _LIMIT = 120.0
 _EACH = (
     'map=$(npu-smi info -m) || exit; printf "%s\\n" "$map" | while read -r npu chip logic name; do '
     'case $logic in [0-9]*) echo "npu-smi info -t $1 -i $npu -c $chip"; '
-    'npu-smi info -t "$1" -i "$npu" -c "$chip" || exit;; esac; done'
+    'npu-smi info -t "$1" -i "$npu" -c "$chip" </dev/null || exit;; esac; done'
 )
 #: The same of every NPU, where the report is about the board and not about a chip.
 _EACH_BOARD = (
     'map=$(npu-smi info -m) || exit; printf "%s\\n" "$map" | while read -r npu chip logic name; do '
     'case $chip:$logic in 0:[0-9]*) echo "npu-smi info -t $1 -i $npu"; '
-    'npu-smi info -t "$1" -i "$npu" || exit;; esac; done'
+    'npu-smi info -t "$1" -i "$npu" </dev/null || exit;; esac; done'
 )
 
 

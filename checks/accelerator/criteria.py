@@ -231,6 +231,16 @@ def few_more(interval: Interval[Cards], ordered: int, what: Phrase, kind: str, a
     )
 
 
+def corrects_little(interval: Interval[Cards], ordered: int, allowed: int) -> Verdict:
+    """Between two questions no card corrected more than ``allowed`` ECC errors."""
+    return few_more(interval, ordered, say("its corrected errors"), "correctable", allowed)
+
+
+def link_steady(interval: Interval[Cards], ordered: int, allowed: int) -> Verdict:
+    """Between two questions no card's link repeated or rejected more than ``allowed`` packets."""
+    return few_more(interval, ordered, say("the errors of its link"), "link_errors", allowed)
+
+
 def not_throttled(interval: Interval[Cards], ordered: int) -> Verdict:
     """No card is slowed by heat now, nor was between two questions; counts since boot say nothing."""
     slowed = [card for card in interval.after.cards if card.slowed not in (None, "no")]

@@ -44,6 +44,7 @@ def _card(number: int, card: NvidiaCard, driver: str) -> Card:
         + ((("memory", card.memory_temperature_c),) if card.memory_temperature_c is not None else ()),
         thermal=_given(("hardware thermal us", card.hw_thermal_us), ("software thermal us", card.sw_thermal_us)),
         slowed=_slowed(card),
+        health=card.recovery_action,
         fabric_state=card.fabric_state,
         fabric_status=card.fabric_status,
     )
@@ -125,6 +126,7 @@ PLATFORM = Platform(
     throttle=_ALL,
     memory=_ALL,
     fabric=_ALL,
+    health=_ALL,
     runtime=_CUDA,
     runtime_otherwise=_CUDA_TEXT,
 )

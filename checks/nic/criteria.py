@@ -166,7 +166,9 @@ def _passes(peer: str, small: Echoes, full: Echoes, size: int) -> Verdict:
     counts = say("{peer}: {received} of {sent} answered", peer=peer, received=full.received, sent=full.sent)
     if not full.received and not small.received:
         return Verdict.undecided(
-            say("{peer} answers small packets neither: peer down, no path from this port, or echo filtered", peer=peer),
+            say(
+                "{peer} answers no small packets either: peer down, no path from this port, or echo filtered", peer=peer
+            ),
             required,
             counts,
         )

@@ -92,7 +92,7 @@ def _still(
             say("unreadable, or went backwards (reset or reloaded driver): {names}", names=", ".join(odd)), required
         )
     return Verdict.of(
-        True, say("none of {count} counters in {seconds:.0f} s", count=len(counts), seconds=seconds), required
+        True, say("none of {count} counters rose in {seconds:.0f} s", count=len(counts), seconds=seconds), required
     )
 
 

@@ -59,8 +59,8 @@ def _structures(found: list[str]) -> list[tuple[int, dict[str, str]]]:
     for line in found:
         if head := re.match(r"Handle 0x[0-9A-Fa-f]+, DMI type (\d{1,3}), \d+ bytes$", line):
             structures.append((int(head[1]), {}))
-        elif line.startswith("Handle"):
-            raise UnreadableOutput(f"found {line[:60]!r}, wanted the head of a structure")
+        elif line.startswith("Handle "):
+            raise UnreadableOutput(f"found {line[:80]!r}, wanted a handle with its type: a structure would be lost")
         elif structures and (field := re.match(r"(?:\t| {8})(\S[^:]*):(?: (.*))?$", line)):
             table = structures[-1][1]
             if field[1] in table and structures[-1][0] in {0, 17}:

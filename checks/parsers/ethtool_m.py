@@ -27,7 +27,7 @@ _LIMITED = {
     "Module temperature": "temperature", "Module voltage": "voltage",
 }  # fmt: skip
 _THRESHOLD = re.compile(r"(.+) (high|low) (alarm|warning) threshold")
-_FLAG = re.compile(r"(.+) (high|low) (alarm|warning)(?:\s*\((?:Channel|Chan) \d{1,2}\))?", re.ASCII)
+_FLAG = re.compile(r"(.+) (high|low) (alarm|warning)(?:\s*\(.*\))?")
 _POWER = re.compile(r"(\d{1,6}\.\d{1,6}) mW / (-?\d{1,3}\.\d{1,4}|-inf) dBm", re.ASCII)
 _AMPERE = re.compile(r"(\d{1,6}\.\d{1,6}) mA", re.ASCII)
 _VOLT = re.compile(r"(\d{1,6}\.\d{1,6}) V", re.ASCII)
@@ -140,6 +140,8 @@ def _lanes(words: dict[str, str]) -> tuple[Lane, ...]:
         place = _LANE.search(label)
         kind = _LEVELS.get(label[: place.start()] if place else label)
         if kind is None:
+            if label.partition("(")[0].strip() in _LEVELS:
+                raise UnreadableOutput(f"{label!r} names no lane")
             continue
         shape = (_AMPERE if kind == "bias" else _POWER).fullmatch(value)
         if shape is None:

@@ -42,6 +42,7 @@ class NvidiaCard:
     bus_id: str
     name: str | None
     vbios: str | None
+    recovery_action: str | None
     ecc_mode: str | None
     ecc_pending_mode: str | None
     mig_mode: str | None
@@ -90,6 +91,7 @@ class NvidiaSmi:
 _SAME: Mapping[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "name": (("Product Name",), ("product_name",), ("name",)),
     "vbios": (("VBIOS Version",), ("vbios_version",), ("vbios_version",)),
+    "recovery_action": (("GPU Recovery Action",), ("gpu_recovery_action",), ("gpu_recovery_action",)),
     "ecc_mode": (("ECC Mode/Current",), ("ecc_mode/current_ecc",), ("ecc.mode.current",)),
     "ecc_pending_mode": (("ECC Mode/Pending",), ("ecc_mode/pending_ecc",), ("ecc.mode.pending",)),
     "mig_mode": (("MIG Mode/Current",), ("mig_mode/current_mig",), ("mig.mode.current",)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from checks.accelerator import criteria, paths, probes
-from checks.phrase import say
 from checks.roce.probes import npu_ports
 
 
@@ -82,8 +81,7 @@ def test_have_no_uncorrectable_errors(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.10")
 def test_count_few_corrected_errors(accelerators, ask, terms, decide):
     interval = _twice(ask, accelerators, "ecc_errors")
-    what = say("its corrected errors")
-    decide(criteria.few_more(interval, accelerators.count, what, "correctable", terms["correctable"]))
+    decide(criteria.corrects_little(interval, accelerators.count, terms["correctable"]))
 
 
 @pytest.mark.clause("G1.6.11")
@@ -107,8 +105,7 @@ def test_can_run_their_link_at_the_speed_ordered(accelerators, ask, decide):
 @pytest.mark.clause("G1.6.14")
 def test_repeat_nothing_on_their_link(accelerators, ask, terms, decide):
     interval = _twice(ask, accelerators, "link_errors")
-    what = say("the errors of its link")
-    decide(criteria.few_more(interval, accelerators.count, what, "link_errors", terms["errors"]))
+    decide(criteria.link_steady(interval, accelerators.count, terms["errors"]))
 
 
 @pytest.mark.clause("G1.6.15")
@@ -183,6 +180,12 @@ def test_have_their_ports_up(accelerators, ask, decide):
 def test_reach_their_network(accelerators, ask, terms, decide):
     replies = ask(accelerators.host, npu_ports(range(accelerators.count)))
     decide(paths.ports_healthy(replies, accelerators.count, terms["good"], terms["bad"]))
+
+
+@pytest.mark.clause("G1.6.28")
+def test_ask_for_no_recovery(accelerators, ask, terms, decide):
+    cards = _asked(ask, accelerators, "health")
+    decide(criteria.healthy(cards, accelerators.count, terms["good"], terms["bad"]))
 
 
 @pytest.mark.clause("G1.6.27")

@@ -143,7 +143,7 @@ _ROCM = (
 )  # fmt: skip
 
 _XML, _SMI = "nvidia-smi -q -x", "nvidia-smi -q( -x)?"
-_ALL_OF_SMI = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 21, 27)
+_ALL_OF_SMI = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 21, 27, 28)
 _GDS = r"/usr/local/cuda/gds/tools/gdscheck(\.py)? -p"
 
 _NVIDIA = (
@@ -196,6 +196,10 @@ _NVIDIA = (
     _fault(
         "nvidia", "remap-pending", "one card waits for a reset to remap a row",
         _new(_XML, "<remapped_row_pending>No<", "<remapped_row_pending>Yes<"), stops=(11,),
+    ),
+    _fault(
+        "nvidia", "wants-a-reset", "one card asks to be reset",
+        _new(_XML, "<gpu_recovery_action>None<", "<gpu_recovery_action>Reset<"), stops=(28,),
     ),
     _fault(
         "nvidia", "narrow-link", "one card trained to eight lanes",

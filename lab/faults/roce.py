@@ -16,6 +16,7 @@ _MLNX = r"mlnx_qos -i .*"
 _DCB = r"sh -c 'dcb .*"
 _ECN = r"grep -Hs '' /sys/kernel/debug/bnxt_re/\S+ /sys/class/net/\w+/ecn/roce_np/enable/.*"
 _FIGURES = r"grep -Hs '' /sys/class/infiniband/mlx5_0/tc/1/traffic_class .*"
+_NPU = r"sh -c 'for i; do for q in pfc dscp_to_tc.*"
 _ETHTOOL = r"ethtool -S \w+"
 _PORTS = "/sys/class/infiniband/mlx5_0/ports/1"
 _SIDES = "/sys/class/net/ens1f0np0/ecn"
@@ -40,11 +41,8 @@ Cable len: 7
 PFC configuration:
 \tpriority    0   1   2   3   4   5   6   7
 \tenabled     0   0   0   0   0   0   0   0
-tc: 0 ratelimit: unlimited, tsa: vendor
-\t priority:  1
-tc: 1 ratelimit: unlimited, tsa: vendor
-\t priority:  0
 """
+_PCP += "".join(f"tc: {n} ratelimit: unlimited, tsa: vendor\n\t priority:  {n}\n" for n in range(8))
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -53,8 +51,6 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("rdma-driver-gone", "no RDMA device exists on one node: mlx5_ib is not loaded", "node-01", _c(1, 3),
           edits=(Edit(_LINKS, stdout="[]\n"),)),
-    Fault("rdma-tool-missing", "iproute2 without rdma on one node: sysfs answers instead", "node-01",
-          edits=_absent(_LINKS)),
     Fault("rdma-netlink-missing", "neither rdma netlink nor sysfs of the port answers", "node-01",
           undecided=_c(1, 2, 3, 4),
           edits=(Edit(_LINKS, stdout="", stderr="Failed to open NETLINK_RDMA socket\n", status=1),
@@ -77,11 +73,6 @@ FAULTS: tuple[Fault, ...] = (
           )),)),
     Fault("storage-address-missing", "the interface has no storage address: only link-local GIDs", "node-02", _c(4),
           edits=(Edit(_PORT, (("ffff:c0a8:640c", "ffff:0a00:0005"),), every=True),)),
-    Fault("gid-index-moved", "the usable GID has another index than 3: found, so nothing is wrong", "node-01",
-          edits=(Edit(_PORT, (
-              (f"{_PORTS}/gid_attrs/types/2:IB/RoCE v1", f"{_PORTS}/gid_attrs/types/2:RoCE v2"),
-              (f"{_PORTS}/gid_attrs/types/3:RoCE v2", f"{_PORTS}/gid_attrs/types/3:IB/RoCE v1"),
-          )),)),
     Fault("gid-types-unreadable", "the types of the GIDs are cut off and ibv_devinfo is missing", "node-01",
           undecided=_c(2, 4, 7),
           edits=(Edit(_PORT, ((f"{_PORTS}/gid_attrs/types/3:RoCE v2\n", ""),)), *_absent(_DEVINFO))),
@@ -89,8 +80,6 @@ FAULTS: tuple[Fault, ...] = (
           edits=(Edit(_CM, (("RoCE v2", "IB/RoCE v1"),)),)),
     Fault("cm-unmarked", "storage connections of one node run unmarked (TOS 0)", "node-01", _c(6),
           edits=(Edit(_CM, (("tos:106", "tos:0"),)),)),
-    Fault("cm-defaults-by-tool", "the configfs directory does not exist; the vendor's tools tell", "node-01",
-          edits=(Edit(_CM, stdout="", status=2),)),
     Fault("cm-defaults-unknown", "neither the configfs directory nor the vendor's tools exist", "node-01",
           undecided=_c(5, 6), edits=(Edit(_CM, stdout="", status=2), *_absent(_CM_MODE, _CM_TOS))),
     Fault("roce-mtu-1024", "RoCE MTU 1024: the interface has MTU 1500", "node-02", _c(7),
@@ -102,7 +91,6 @@ FAULTS: tuple[Fault, ...] = (
           _c(8, 9, 11, 12) | _EQUAL, edits=(Edit(_MLNX, stdout=_PCP),)),
     Fault("node-qos-unknown", "mlnx_qos and dcb are missing on one node: its neighbours do not answer for it", "node-01",
           undecided=_QOS | _EQUAL, edits=_absent(_MLNX, _DCB)),
-    Fault("mlnx-qos-missing", "mlnx_qos is missing on one node: the kernel's DCB interface answers", "node-01", edits=_absent(_MLNX)),
     Fault("dcb-not-supported", "mlnx_qos is missing and the driver offers no DCB", "node-01", undecided=_QOS | _EQUAL,
           edits=(*_absent(_MLNX), Edit(_DCB, stdout="\n", stderr="Attribute read: Operation not supported\n", status=1))),
     Fault("mlnx-qos-garbled", "mlnx_qos prints half of its report and dcb nothing that can be read", "node-01",
@@ -146,10 +134,31 @@ FAULTS: tuple[Fault, ...] = (
           edits=(Edit(_COUNTERS, (("local_ack_timeout_err:1", "local_ack_timeout_err:2"),), again=True),)),
     Fault("pause-storm", "the array's card sees a pause storm while the rack is looked at", "fx100-a", _c(17),
           edits=(Edit(_ETHTOOL, (("tx_pause_storm_error_events: 0", "tx_pause_storm_error_events: 1"),), again=True),)),
-    Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
-          edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),
     Fault("roce-counters-reset", "the counters went backwards: the driver was loaded again in between", "node-01",
           undecided=_c(16), edits=(Edit(_COUNTERS, (("out_of_sequence:2", "out_of_sequence:0"),), again=True),)),
     Fault("roce-counters-absent", "the driver shows no RoCE counters", "node-02", undecided=_c(16),
           edits=(Edit(_COUNTERS, stdout="", status=2),)),
+    Fault("npu-pfc-differs", "one NPU's port has PFC on another priority than its seven neighbours", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 0 1 0 0 0",
+                              "-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 1 0 0 0 0"),)),)),
+    Fault("npu-pfc-off", "no port of an NPU has PFC on this node", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("enabled    0 0 0 0 1 0 0 0", "enabled    0 0 0 0 0 0 0 0"),), every=True),)),
+    Fault("npu-port-silent", "hccn_tool stops at the third NPU", "node-01", undecided=_c(30), platform="ascend",
+          edits=(Edit(_NPU, stdout="hccn_tool -i 0 -pfc -g\n", stderr="hccn_tool is busy, please try again\n", status=1),)),
+)  # fmt: skip
+
+#: Ways to differ that are no fault: no verdict may change. Not in the table of faults, because there is nothing to notice.
+TWINS: tuple[Fault, ...] = (
+    Fault("rdma-tool-missing", "iproute2 without rdma on one node: sysfs answers instead", "node-01",
+          edits=_absent(_LINKS)),
+    Fault("gid-index-moved", "the usable GID has another index than 3: found, so nothing is wrong", "node-01",
+          edits=(Edit(_PORT, (
+              (f"{_PORTS}/gid_attrs/types/2:IB/RoCE v1", f"{_PORTS}/gid_attrs/types/2:RoCE v2"),
+              (f"{_PORTS}/gid_attrs/types/3:RoCE v2", f"{_PORTS}/gid_attrs/types/3:IB/RoCE v1"),
+          )),)),
+    Fault("cm-defaults-by-tool", "the configfs directory does not exist; the vendor's tools tell", "node-01",
+          edits=(Edit(_CM, stdout="", status=2),)),
+    Fault("mlnx-qos-missing", "mlnx_qos is missing on one node: the kernel's DCB interface answers", "node-01", edits=_absent(_MLNX)),
+    Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
+          edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),
 )  # fmt: skip

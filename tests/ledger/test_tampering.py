@@ -124,7 +124,9 @@ def test_a_row_that_says_two_things_is_damaged(ledger: Ledger, url: str) -> None
     run, _ = complete(ledger, GOOD, BAD, GOOD, GOOD)
     tamper(url, "UPDATE verdict SET outcome = 'PASS' WHERE id = 2")
     with pytest.raises(Damaged, match=r"verdict row 2 .* says PASS, its content STOP"):
-        ledger.outcome(run)
+        ledger.verdicts(run)
+    assert ledger.outcome(run).outcome is Outcome.UNDECIDED
+    assert "verdict row 2" in ledger.outcome(run).problems[0]
     assert any("verdict row 2" in problem for problem in ledger.check())
 
 

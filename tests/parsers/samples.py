@@ -7,7 +7,7 @@ import importlib
 import json
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
@@ -23,8 +23,8 @@ class Sample:
     """One output of a tool and what must be read from it: ``fact`` or the text that a refusal must hold."""
 
     command: str
-    path: Path
-    expected: Mapping[str, Any]
+    path: Path = field(repr=False)
+    expected: Mapping[str, Any] = field(repr=False)
 
     @property
     def id(self) -> str:

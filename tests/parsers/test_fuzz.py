@@ -22,6 +22,9 @@ BUDGET = 2_000_000  # bytes of text that one test reads for one parser: bounds t
 _VALUE = re.compile(
     r"(?<![\w.:-])(?:\d+(?:\.\d+)?|yes|no|on|off|true|false|enabled|disabled)(?![\w.:-])", re.IGNORECASE
 )
+#: Yes-or-no values whose "no" already means "could not be told", so that losing what proves them is no lie.
+_UNPROVEN = {"dmesg": {".from_boot"}}
+
 _NEW = object()
 
 #: A label: what stands before a value. Changing its last letter makes it another.
@@ -77,6 +80,10 @@ def _damaged(draw: st.DrawFn, command: str) -> tuple[Sample, str, bytes]:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_damage_gives_a_true_fact_or_a_refusal(command: str) -> None:
+    # A parser may sort what it reads into words of its own, such as the kind of a kernel message.
+    facts = [sample.expected["fact"] for sample in _readable(command)]
+    vocabulary = {value for fact in facts for _, value in leaves(fact) if isinstance(value, str)}
+
     @_settings(command)
     @given(_damaged(command))
     def run(case: tuple[Sample, str, bytes]) -> None:
@@ -93,7 +100,7 @@ def test_damage_gives_a_true_fact_or_a_refusal(command: str) -> None:
             if is_number(value):
                 assert math.isfinite(value), f"{sample.id}: {place} is {value}"
                 assert printed.shows(value), f"{sample.id}: {place} is {value}, which the output does not print"
-            elif isinstance(value, str):
+            elif isinstance(value, str) and value not in vocabulary:
                 assert printed.says(value), f"{sample.id}: {place} is {value!r}, which the output does not print"
         if kind == "byte":
             new, printed_new = zeros_of(fact) - zeros_of(original), zeros_in(changed) - zeros_in(text(sample.raw))
@@ -129,6 +136,8 @@ def test_an_unknown_value_never_becomes_one(command: str) -> None:
         known = dict(leaves(original))
         assert zeros_of(fact) <= zeros_of(original), f"{sample.id}: {value[0]} -> {unknown} is read as zero"
         for place, now in leaves(fact):
+            if place in _UNPROVEN.get(command, ()):
+                continue
             if place in known and isinstance(now, bool) and isinstance(known[place], bool):
                 assert now == known[place], f"{sample.id}: {value[0]} -> {unknown} turns {place} to {now}"
 
