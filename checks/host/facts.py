@@ -1,10 +1,9 @@
-"""What a host is, where one parser's answer is not enough: the kernel log by clause, the connect phase, the spread of clocks."""
+"""What a kernel log says about each part of a host, and whether it tells all of this boot."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from checks.parsers import dmesg
 from checks.parsers.dmesg import Event, KernelLog, Kind
@@ -76,34 +75,3 @@ def _events(log: KernelLog, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, Event
 def devices(events: Sequence[Event]) -> str:
     """The devices that events name, each once."""
     return ", ".join(dict.fromkeys(event.device for event in events if event.device))
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How far the clocks of several hosts are apart, in seconds: at least ``least``, at most ``most``."""
-
-    least: float
-    most: float
-    ahead: str
-    behind: str
-
-
-def spread(clocks: Mapping[str, tuple[float, float]]) -> Spread:
-    """From each host's clock as an interval (low, high) to the spread. Raises ValueError without clocks."""
-    if not clocks:
-        raise ValueError("no clocks to compare")
-    ahead = max(clocks, key=lambda host: clocks[host][0])
-    behind = min(clocks, key=lambda host: clocks[host][1])
-    most = max(high for _, high in clocks.values()) - min(low for low, _ in clocks.values())
-    if len(clocks) == 1:
-        most = 0.0
-    return Spread(max(0.0, clocks[ahead][0] - clocks[behind][1]), most, ahead, behind)
-
-
-def count_cpus(online: str) -> int:
-    """``0-63,128-191`` -> 128."""
-    total = 0
-    for part in online.split(","):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total

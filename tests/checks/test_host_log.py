@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.host import facts, log_criteria
-from checks.parsers import dmesg
 from checks.parsers.dmesg import Event, KernelLog, Kind
-from checks.probe import UnreadableOutput
 from checks.verdict import Outcome
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
@@ -61,6 +59,8 @@ def test_the_note_names_the_first_line_and_its_time() -> None:
 
 
 REFUSED, UP, DOWN = event(Kind.FABRIC_REFUSED), event(Kind.FABRIC_CONNECTED), event(Kind.FABRIC_DISCONNECTED)
+
+
 LOST, BACK = event(Kind.FABRIC_LOST), event(Kind.FABRIC_RECOVERED)
 
 
@@ -89,28 +89,3 @@ def test_refusals_count_only_outside_a_connect_phase(events: tuple[Seen, ...], f
 )
 def test_a_virtual_cd_of_the_board_controller_is_no_data_disk(device: str, counts: bool) -> None:
     assert bool(facts.driver_troubles(log(event(Kind.BLOCK_ERROR, device)))) is counts
-
-
-def test_a_journal_that_begins_later_is_no_answer() -> None:
-    with pytest.raises(UnreadableOutput, match="whole boot"):
-        facts.whole_boot("2026-11-28T09:14:07.213345+0000 host kernel: md0: detected capacity change from 0 to 1\n")
-    assert facts.whole_boot("2026-11-28T06:12:03.104512+0000 host kernel: Linux version 6.8.0\n").from_boot
-
-
-def test_a_process_that_talks_like_the_kernel_is_not_the_kernel() -> None:
-    text = "2026-11-28T06:12:03.1+0000 host kernel: Linux version 6.8.0\n2026-11-28T06:12:04.1+0000 host app[7]: {}\n"
-    assert not dmesg.parse(text.format("nvme nvme0: controller is down; will reset: CSTS=0x3")).events
-    assert dmesg.parse(
-        text.replace("app[7]", "kernel").format("nvme nvme0: controller is down; will reset: CSTS=0x3")
-    ).events
-
-
-def test_a_long_log_is_read_in_one_pass() -> None:
-    lines = "".join(f"[{n:12.6f}] pci 0000:00:05.0: bridge window [mem 0x{n:08x}] to [bus 02]\n" for n in range(20_000))
-    found = dmesg.parse(
-        "[    0.000000] Linux version 6.8.0\n" + lines + "[99999.000000] nvme nvme0: resetting controller\n"
-    )
-    assert found.from_boot
-    assert [(kind, [event.line for event in events]) for kind, events in found.events.items()] == [
-        (Kind.NVME_RESET, [20_002])
-    ]
