@@ -94,10 +94,8 @@ def test_a_stored_agreement_reads_back_to_the_same_digest(tmp_path: Path) -> Non
 
 
 def test_a_declaration_for_an_unknown_clause_or_subject_is_refused() -> None:
-    text = written().replace(
-        "declared: []",
-        'declared: [{clause: G1.77.1, subject: nobody, value: x, conforms: true, by: "A", on: 2026-10-05}]',
-    )
+    strange = '{clause: G1.77.1, subject: nobody, value: x, conforms: true, by: "A", on: 2026-10-05}'
+    text = written().replace("declared:\n", f"declared:\n  - {strange}\n")
     rack = reader.parse(text).rack
     with pytest.raises(BadInput) as caught:
         agreements.what_is_owed(agreements.read(), rack, "x.yaml", "G1")
