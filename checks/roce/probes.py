@@ -8,7 +8,7 @@ from checks.parsers import cma_roce, hccn_tool, sysfs_infiniband
 from checks.parsers.cma_roce import CmaRoce
 from checks.parsers.rdma_qos import RdmaQos
 from checks.parsers.sysfs_infiniband import IbPort
-from checks.probe import Glob, Probe
+from checks.probe import Glob, NotOffered, Probe
 from checks.roce import facts, treatment
 from checks.roce.facts import Port
 from checks.roce.treatment import Qos
@@ -60,19 +60,16 @@ def cm_defaults(device: str, number: int) -> Probe[CmaRoce]:
     return Probe(
         "rdma-cm-defaults",
         ("grep", "-Hs", "", f"{base}/default_roce_mode", f"{base}/default_roce_tos"),
-        cma_roce.parse,
+        _cm_defaults,
         accepted=_DUMPED,
     )
 
 
-def cm_mode(device: str, number: int) -> Probe[CmaRoce]:
-    """Ask the same by the vendor's tool, which makes the directory for the moment it reads and removes it."""
-    return Probe("cma_roce_mode", ("cma_roce_mode", "-d", device, "-p", str(number)), cma_roce.parse)
-
-
-def cm_tos(device: str, number: int) -> Probe[CmaRoce]:
-    """TOS byte by the vendor's tool."""
-    return Probe("cma_roce_tos", ("cma_roce_tos", "-d", device, "-p", str(number)), cma_roce.parse)
+def _cm_defaults(text: str) -> CmaRoce:
+    # The vendor's tools would answer too, but they make and remove the directory: a gate that reads must not.
+    if not text.strip():
+        raise NotOffered("the connection manager shows its defaults only where somebody made its configfs directory")
+    return cma_roce.parse(text)
 
 
 def qos(interface: str, driver: str, bdf: str | None) -> Probe[Qos]:

@@ -55,17 +55,13 @@ def test_has_one_roce_v2_gid_with_the_storage_address(nic, ask, terms, decide):
 
 @pytest.mark.clause("G1.4.5")
 def test_connects_by_roce_v2(nic, ask, decide):
-    defaults = ask(
-        nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port), otherwise=probes.cm_mode(nic.rdma, nic.rdma_port)
-    )
+    defaults = ask(nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port))
     decide(criteria.connects_by_v2(defaults))
 
 
 @pytest.mark.clause("G1.4.6")
 def test_connects_with_the_agreed_mark(nic, ask, decide):
-    defaults = ask(
-        nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port), otherwise=probes.cm_tos(nic.rdma, nic.rdma_port)
-    )
+    defaults = ask(nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port))
     decide(criteria.connects_marked(defaults, _agreed(nic, "traffic_class"), _agreed(nic, "dscp")))
 
 
