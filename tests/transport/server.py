@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import signal
@@ -200,4 +201,6 @@ class Wire:
                     return
                 sink.sendall(piece)
             except OSError:
+                with contextlib.suppress(OSError):
+                    sink.shutdown(socket.SHUT_RDWR)
                 return
