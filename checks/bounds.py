@@ -16,36 +16,45 @@ def _number_or_why(what: str, value: object, required: Phrase) -> Verdict | None
     )
 
 
-def _show(value: float, unit: str) -> str:
-    text = f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
-    return f"{text} {unit}".strip()
+def _short(value: float) -> str:
+    return f"{value:,.3f}".rstrip("0").rstrip(".") if isinstance(value, float) else f"{value:,}"
+
+
+def _show(value: float, unit: str, beside: float | None = None) -> str:
+    # Two numbers that differ must never look alike: a STOP that reads "0, at most 0" helps nobody.
+    alike = beside is not None and value != beside and _short(value) == _short(beside)
+    return f"{value!r} {unit}".strip() if alike else f"{_short(value)} {unit}".strip()
+
+
+def _beside(value: object) -> float | None:
+    return value if isinstance(value, (int, float)) else None
 
 
 def at_most(what: str, value: object, limit: float, unit: str = "", note: Phrase | None = None) -> Verdict:
     """PASS when ``value`` <= ``limit``, both in ``unit``."""
-    required = say("at most {limit}", limit=_show(limit, unit))
+    required = say("at most {limit}", limit=_show(limit, unit, _beside(value)))
     if (why := _number_or_why(what, value, required)) is not None:
         return why
     assert isinstance(value, (int, float))  # noqa: S101 - narrowed by _number_or_why
-    return Verdict.of(value <= limit, _show(value, unit), required, unit, note, (Quantity(what, value, unit),))
+    return Verdict.of(value <= limit, _show(value, unit, limit), required, unit, note, (Quantity(what, value, unit),))
 
 
 def at_least(what: str, value: object, limit: float, unit: str = "", note: Phrase | None = None) -> Verdict:
     """PASS when ``value`` >= ``limit``, both in ``unit``."""
-    required = say("at least {limit}", limit=_show(limit, unit))
+    required = say("at least {limit}", limit=_show(limit, unit, _beside(value)))
     if (why := _number_or_why(what, value, required)) is not None:
         return why
     assert isinstance(value, (int, float))  # noqa: S101 - narrowed by _number_or_why
-    return Verdict.of(value >= limit, _show(value, unit), required, unit, note, (Quantity(what, value, unit),))
+    return Verdict.of(value >= limit, _show(value, unit, limit), required, unit, note, (Quantity(what, value, unit),))
 
 
 def exactly(what: str, value: object, wanted: float, unit: str = "", note: Phrase | None = None) -> Verdict:
     """PASS when the number ``value`` equals ``wanted``."""
-    required = say("exactly {wanted}", wanted=_show(wanted, unit))
+    required = say("exactly {wanted}", wanted=_show(wanted, unit, _beside(value)))
     if (why := _number_or_why(what, value, required)) is not None:
         return why
     assert isinstance(value, (int, float))  # noqa: S101 - narrowed by _number_or_why
-    return Verdict.of(value == wanted, _show(value, unit), required, unit, note, (Quantity(what, value, unit),))
+    return Verdict.of(value == wanted, _show(value, unit, wanted), required, unit, note, (Quantity(what, value, unit),))
 
 
 def same_text(what: str, value: str | None, wanted: str, note: Phrase | None = None) -> Verdict:

@@ -36,7 +36,7 @@ def decide(owed: Collection[Owed], verdicts: Mapping[Owed, Verdict]) -> Decision
     A run that owes no blocking verdict is UNDECIDED: a gate must never pass by asking nothing. Raises ValueError for a
     verdict that nobody owes, and for one owed twice.
     """
-    if len(set(owed)) != len(owed):
+    if len({(item.clause, item.subject) for item in owed}) != len(owed):
         raise ValueError("a verdict is owed twice")
     if strangers := sorted(set(verdicts) - set(owed)):
         raise ValueError(f"verdicts that nobody owes: {strangers[:3]}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+from collections.abc import Collection
 from typing import Any
 
 from checks.probe import UnreadableOutput
@@ -25,12 +27,19 @@ def lines(text: str) -> list[str]:
     return text.splitlines()
 
 
-def json_documents(text: str) -> list[Any]:
+def json_documents(text: str, placeholders: Collection[str] = ()) -> list[Any]:
     """Every JSON document that starts at a line's beginning, in order; text around them is skipped.
 
-    Duplicate keys, NaN and Infinity are refused. Raises UnreadableOutput when there is none or one is cut.
+    Duplicate keys, NaN, infinite numbers and whole numbers beyond 128 bits are refused. ``placeholders`` are keys that a
+    tool is known to repeat without meaning; they are dropped. Raises UnreadableOutput when there is none or one is cut.
     """
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return _unique([pair for pair in pairs if pair[0] not in placeholders] if placeholders else pairs)
+
+    decoder = json.JSONDecoder(
+        object_pairs_hook=table, parse_constant=_no_constant, parse_float=_finite, parse_int=_bounded
+    )
     found: list[Any] = []
     position = 0
     for start in re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE):
@@ -63,6 +72,19 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(word: str) -> Any:
     raise ValueError(f"{word} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"{digits[:40]} is too large")
+    return value
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > 39:  # 2^128 has 39 digits: the widest counter of NVMe
+        raise ValueError(f"{digits[:40]} is too large")
+    return int(digits)
 
 
 def entry(table: Any, key: str, kind: type | tuple[type, ...], where: str = "object") -> Any:
@@ -103,8 +125,9 @@ def tree(text: str) -> dict[str, str]:
 
 def _split_path(line: str) -> tuple[str, str, str]:
     # PCI addresses hold colons (0000:41:00.0), so the value starts at the first colon not inside such an address.
+    # The group is atomic: a line whose every colon could belong to an address is refused, never split at random.
     found = re.match(
-        r"(/(?:[^:\n]|(?<=[0-9a-f]{4}):(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])|(?<=[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.[0-7]))*):(.*)$",
+        r"(/(?>(?:[^:\n]|(?<=[0-9a-f]{4}):(?=[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])|(?<=[0-9a-f]{4}:[0-9a-f]{2}):(?=[0-9a-f]{2}\.[0-7]))*)):(.*)$",
         line,
     )
     return (found[1], ":", found[2]) if found else (line, "", "")
@@ -132,3 +155,15 @@ def aer_total(text: str, name: str) -> int:
     if len(found) != 1:
         raise UnreadableOutput(f"found {len(found)} lines {name}, wanted one: the counter table may be cut")
     return int(found[0])
+
+
+def whole(table: Any, key: str, where: str = "object") -> int:
+    """``table[key]`` as a number of at most 128 bits, written as a JSON number or as digits in quotes."""
+    value = entry(table, key, (int, str), where)
+    if isinstance(value, str):
+        if re.fullmatch(r"\d{1,39}", value, re.ASCII) is None:
+            raise UnreadableOutput(f"{where}: {key!r} is {value[:40]!r}, wanted a whole number")
+        value = int(value)
+    if not 0 <= value < 2**128:
+        raise UnreadableOutput(f"{where}: {key!r} is out of the range of 128 bits")
+    return int(value)

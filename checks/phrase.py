@@ -22,7 +22,7 @@ class Phrase:
         values = {name: v.render(translate) if isinstance(v, Phrase) else v for name, v in self.values}
         try:
             return translate(self.template).format(**values) if self.template else ""
-        except (KeyError, IndexError, ValueError):
+        except (KeyError, IndexError, ValueError, AttributeError, TypeError):
             return self.template.format(**values)
 
     def __str__(self) -> str:

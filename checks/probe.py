@@ -19,6 +19,10 @@ class UnreadableOutput(Exception):
     """A tool's output that cannot be read to a fact; the message says what was found and what was wanted."""
 
 
+class NotOffered(UnreadableOutput):
+    """An output that says that this machine or driver does not offer what was asked; a declared answer may stand in."""
+
+
 class Level(StrEnum):
     """How much a question disturbs the machine."""
 
@@ -87,8 +91,8 @@ class Probe(Generic[Fact]):
 
     @property
     def tool(self) -> str:
-        """Name of the program that answers."""
-        return str(self.argv[0])
+        """Name of the program that answers; a constant script is named by the probe's id."""
+        return self.id if self.argv[:2] == ("sh", "-c") else str(self.argv[0])
 
     @property
     def devices(self) -> frozenset[Device]:

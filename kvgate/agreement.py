@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -148,16 +149,17 @@ def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list
         items = owed(agreement.acceptance, rack, gate)
     except KeyError as error:
         raise BadInput((Fault(file, 0, 0, "where", f"trait {error}", "a trait of the clause's subject"),)) from None
-    known_subjects = {thing.id for thing in things(rack)}
-    strange = [
-        Fault(file, 0, 0, f"declared[{index}]", f"{word} {value!r}", f"a {word} of this {where}")
-        for index, declaration in enumerate(rack.declared)
-        for word, value, known, where in (
-            ("clause", declaration.clause, set(agreement.acceptance.clauses), "acceptance file"),
-            ("subject", declaration.subject, known_subjects, "inventory"),
-        )
-        if value not in known
-    ]
+    subjects = [thing.id for thing in things(rack)]
+    strange: list[Fault] = []
+    for index, declaration in enumerate(rack.declared):
+        place = f"declared[{index}]"
+        if declaration.clause not in agreement.acceptance.clauses:
+            strange.append(
+                Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
+            )
+        if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
+            wanted = "a subject of this inventory, such as " + ", ".join(subjects[:4])
+            strange.append(Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted))
     if strange:
         raise BadInput(tuple(strange))
     return items

@@ -97,6 +97,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("tbstyle") == "auto":
         config.option.tbstyle = "no"
     config.option.reportchars = ""
+    if (plugin := config.pluginmanager.get_plugin("hypothesispytest")) is not None:
+        config.pluginmanager.unregister(plugin)  # it loads all of hypothesis for its summary: two seconds for nothing
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

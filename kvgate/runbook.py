@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 _HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
 
@@ -14,8 +13,9 @@ _HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
 def sections() -> dict[str, str]:
     """Clause id -> its section in Markdown."""
     found: dict[str, str] = {}
-    for file in sorted(Path(str(files("runbooks"))).glob("g*.md")):
-        text = file.read_text("utf-8")
+    pages = [page for page in files("runbooks").iterdir() if page.name.startswith("g") and page.name.endswith(".md")]
+    for page in sorted(pages, key=lambda page: page.name):
+        text = page.read_text("utf-8")
         heads = list(_HEAD.finditer(text))
         for head in heads:
             rest = re.search(r"^#{1,3} ", text[head.end() :], re.MULTILINE)

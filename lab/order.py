@@ -42,7 +42,7 @@ def array() -> Ordered:
         "rdma": "mlx5_0",
         "kernel": "6.8.0-60-generic",
         "disk_model": "SAMSUNG MZQL23T8HCLS-00A07",
-        "disk_firmware": "GDC5902Q",
+        "disk_firmware": "GDC5602Q",
     }
     values |= {f"serial{i}": f"S7Y0NX0W10000{i}" for i in range(1, 5)}
     return Ordered("fx100-a", "array", "none", ("common", "array"), values)
@@ -70,8 +70,8 @@ def node(number: int, platform: str) -> Ordered:
         "rdma": "mlx5_0",
         "serial1": f"PHLN{number:08d}",
         "kernel": "6.8.0-60-generic",
-        "disk_model": "SOLIDIGM SSDPF2KX038T1",
-        "disk_firmware": "9CV10330",
+        "disk_model": "SAMSUNG MZQL23T8HCLS-00A07",
+        "disk_firmware": "GDC5602Q",
     }
     return Ordered(f"node-{number:02d}", "node", platform, ("common", "node", platform), values)
 

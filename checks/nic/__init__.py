@@ -1,1 +1,1 @@
-"""Ethernet ports: probes, facts and criteria."""
+"""Ethernet ports: what they are, how their link, optics and PCI Express slot stand, what they count."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 
@@ -10,9 +11,26 @@ import click
 from kvgate.errors import KvgateError, Refused
 from kvgate.reports import terminal
 
+#: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
+_WHERE = {
+    "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
+    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse",
+}  # fmt: skip
+
 
 class _Group(click.Group):
     """Turns kvgate's own errors into one clear message and an exit status; a user's mistake is never a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name every command."""
+        return list(_WHERE)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load one command."""
+        if cmd_name not in _WHERE:
+            return None
+        commands: tuple[click.Command, ...] = importlib.import_module(f"kvgate.cli.{_WHERE[cmd_name]}").COMMANDS
+        return next(command for command in commands if command.name == cmd_name)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -39,14 +57,3 @@ def main(lang: str | None) -> None:
     """
     if lang:
         os.environ["KVGATE_LANG"] = lang
-
-
-def _register() -> None:
-    from kvgate.cli import clauses, demo, doctor, inventory, judge, parse, runs
-
-    for module in (demo, inventory, doctor, runs, clauses, judge, parse):
-        for command in module.COMMANDS:
-            main.add_command(command)
-
-
-_register()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol, TypeVar
 
-from checks.probe import Probe, Streams, UnreadableOutput
+from checks.probe import NotOffered, Probe, Streams, UnreadableOutput
 from kvgate.errors import (
     CommandFailed,
     PermissionDenied,
@@ -55,5 +55,7 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
     text = stdout + stderr if probe.streams is Streams.BOTH else stdout
     try:
         return probe.parse(text)
+    except NotOffered as error:
+        raise Unsupported(f"{host}: {error}") from None
     except UnreadableOutput as error:
         raise Unreadable(f"{host}: output of {probe.tool} could not be read: {error}") from None

@@ -14,6 +14,7 @@ from checks.decision import Decision, Owed, decide
 from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement
+from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
@@ -192,7 +193,8 @@ class GateSession:
                 self.evidence.sync()
                 if problems := self.evidence.verify().problems:
                     raise Unwritable(f"evidence does not read back as written: {problems[0]}")
-            stored = self.ledger.finish(self.run, decision)
+            seal = Seal(0, "", "") if self.evidence is None else self.evidence.seal()
+            stored = self.ledger.finish(self.run, decision, seal=seal)
             if stored is not decision.outcome:
                 raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
         except Unwritable as error:

@@ -213,8 +213,8 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     session.run = run
     session.evidence = Evidence.open(Path(run.evidence), write=True)
     session.judged = {
-        item: Judged(verdict, basis, reason, numbers)
-        for item, (verdict, numbers, basis, reason) in ledger.recorded(run).items()
+        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
+        for item, stored in ledger.recorded(run).items()
     }
     transport = transport_for(prepared.inventory)
     started = Started(session, still, transport)

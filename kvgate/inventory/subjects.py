@@ -55,16 +55,23 @@ def _host_traits(host: Host) -> dict[str, object]:
 
 def things(rack: Rack) -> Iterator[Thing]:
     """Every subject of the rack, in inventory order. Ids are unique within a kind."""
-    yield Thing(Subject.RACK, "rack", "", rack, None, rack, (("fabric", _word(rack.fabric is not None)),))
+    about = {
+        "fabric": rack.fabric is not None,
+        "nvmeof": any(host.nvmeof for host in rack.hosts.values()),
+        "accelerators": any(host.accelerators is not None for host in rack.hosts.values()),
+    }
+    yield Thing(Subject.RACK, "rack", "", rack, None, rack, tuple((key, _word(value)) for key, value in about.items()))
     for name, host in rack.hosts.items():
         yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
         parts: list[tuple[Subject, str, Ordered, Mapping[str, object]]] = []
-        parts += [(Subject.DISK, disk.serial, disk, {"disk": disk.role}) for disk in host.disks]
+        parts += [
+            (Subject.DISK, disk.serial, disk, {"disk": disk.role, "slot": disk.bdf is not None}) for disk in host.disks
+        ]
         parts += [(Subject.RAID, raid.device, raid, {"level": raid.level}) for raid in host.raid]
         for nic in host.nics:
             nic_traits = {
                 "nic": nic.role, "driver": nic.driver, "media": nic.media, "rdma": nic.rdma is not None,
-                "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec,
+                "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec, "numa": nic.numa is not None,
             }  # fmt: skip
             parts.append((Subject.NIC, nic.name, nic, nic_traits))
         for mount in host.mounts:

@@ -28,4 +28,5 @@ class Fault:
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""
-        return self.on == "all" or host == self.on or (self.on == "nodes" and host.startswith("node-"))
+        node = host.startswith("node-")
+        return self.on in ("all", host) or (self.on == "nodes" and node) or (self.on == "array" and not node)

@@ -1,0 +1,102 @@
+"""When the light is good enough: every lane by the module's own limits, with room below; temperature; flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checks.nic import facts
+from checks.parsers.ethtool_m import Lane, Limits, Module
+from checks.phrase import Phrase, say
+from checks.verdict import Quantity, Verdict
+
+
+def levels_within(module: Module, margin_db: float) -> Verdict:
+    """Every lane's power (and bias) is between the module's warning limits, power also ``margin_db`` above its low alarm."""
+    required = say("every lane within the module's warning limits, {margin} dB above low alarm", margin=margin_db)
+    if (wrong := _no_optic(module, required)) is not None:
+        return wrong
+    lanes, wanted = facts.lit_lanes(module), facts.optical_lanes(module)
+    if wanted is None and any(_unused(lane) for lane in lanes) and not all(_unused(lane) for lane in lanes):
+        note = say("some lanes are dark both ways, and the module's type does not say how many it has")
+        return Verdict.undecided(note, required)
+    found = [problem for lane in lanes for problem in _problems(lane, module, margin_db)]
+    if found:
+        return Verdict.of(False, "; ".join(found), required)
+    if not lanes or (wanted is not None and len(lanes) != wanted):
+        note = say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted or say("at least one"))
+        return Verdict.undecided(note, required)
+    limits = module.thresholds
+    if not (facts.usable(limits.rx) and facts.usable(limits.tx)):
+        return Verdict.undecided(say("the module's own limits are absent or contradict each other"), required)
+    if any(lane.tx_dbm is None or lane.rx_dbm is None for lane in lanes):
+        return Verdict.undecided(say("a lane has no sent or received power"), required)
+    powers = [lane.rx_dbm for lane in lanes if lane.rx_dbm is not None]
+    return Verdict.of(
+        True,
+        say("{count} lanes, weakest received {power:.2f} dBm", count=len(lanes), power=min(powers)),
+        required,
+        "dBm",
+        quantities=(Quantity("weakest received power", min(powers), "dBm"),),
+    )
+
+
+def cool(module: Module, margin: float) -> Verdict:
+    """The module is more than ``margin`` degrees C below its own high warning."""
+    required = say("more than {margin} degrees C below the module's high warning", margin=margin)
+    if (wrong := _no_optic(module, required)) is not None:
+        return wrong
+    limits = module.thresholds.temperature
+    if module.temperature_c is None or limits is None or not facts.usable(limits):
+        return Verdict.undecided(say("the module gives no temperature, or no limits for it"), required)
+    return Verdict.of(
+        module.temperature_c < limits.high_warning - margin,
+        say("{value} degrees C, high warning {limit}", value=module.temperature_c, limit=limits.high_warning),
+        required,
+        "degrees C",
+        quantities=(Quantity("module temperature", module.temperature_c, "degrees C"),),
+    )
+
+
+def no_flags(module: Module) -> Verdict:
+    """No alarm, warning, loss or fault flag is raised. Flags latch until read: judge the second of two readings."""
+    required = say("no flag raised")
+    if (wrong := _no_optic(module, required)) is not None:
+        return wrong
+    if module.raised:
+        return Verdict.of(False, "; ".join(" ".join(label.split()) for label in module.raised), required)
+    if not module.flags:
+        return Verdict.undecided(say("the module keeps no alarm and warning flags"), required)
+    return Verdict.of(True, say("no flag raised"), required)
+
+
+def _no_optic(module: Module, required: Phrase) -> Verdict | None:
+    if not facts.copper(module):
+        return None
+    what = f"{module.vendor or '?'} {module.part or '?'}"
+    return Verdict.of(
+        False, say("a copper cable is plugged ({what}), an optical module was ordered", what=what), required
+    )
+
+
+def _unused(lane: Lane) -> bool:
+    return lane.tx_dark and lane.rx_dark
+
+
+def _problems(lane: Lane, module: Module, margin_db: float) -> Iterator[str]:
+    where = f"lane {lane.number}" if lane.number is not None else "the lane"
+    for name, level, dark, limits, margin, unit in (
+        ("rx", lane.rx_dbm, lane.rx_dark, module.thresholds.rx, margin_db, "dBm"),
+        ("tx", lane.tx_dbm, lane.tx_dark, module.thresholds.tx, margin_db, "dBm"),
+        ("bias", lane.bias_ma, False, module.thresholds.bias, None, "mA"),
+    ):
+        if dark:
+            yield f"{where} {name}: no light"
+        elif level is not None and limits is not None and facts.usable(limits):
+            yield from _outside(f"{where} {name}", level, limits, margin, unit)
+
+
+def _outside(what: str, level: float, limits: Limits, margin: float | None, unit: str) -> Iterator[str]:
+    if not limits.low_warning <= level <= limits.high_warning:
+        yield f"{what}: {level} {unit}, warning limits {limits.low_warning} to {limits.high_warning}"
+    elif margin is not None and level < limits.low_alarm + margin:
+        yield f"{what}: {level} {unit}, low alarm {limits.low_alarm}"

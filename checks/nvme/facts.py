@@ -1,0 +1,93 @@
+"""What the answers about disks add up to: health in one shape whichever tool gave it, and one disk found in the tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from checks.parsers import nvme_smart_log, smartctl
+from checks.parsers.sysfs_nvme import Controller, Endpoint, NvmeTree
+from checks.phrase import Phrase, say
+from checks.probe import UnreadableOutput
+
+#: NVMe counts data in thousands of 512-byte blocks.
+DATA_UNIT = 512_000
+#: The tools themselves convert with 273, not 273.15.
+KELVIN = 273
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Health of one disk: temperature in Celsius, spare and wear in percent, writes in bytes."""
+
+    critical_warning: int
+    celsius: int | None
+    available_spare: int
+    spare_threshold: int
+    percent_used: int
+    written_bytes: int
+    power_on_hours: int
+    unsafe_shutdowns: int
+    media_errors: int
+    error_log_entries: int
+
+
+def health_by_nvme(text: str) -> Health:
+    """Read ``nvme smart-log``: Kelvin becomes Celsius, data units become bytes."""
+    log = nvme_smart_log.parse(text)
+    return Health(
+        critical_warning=log.critical_warning,
+        celsius=None if log.kelvin is None else log.kelvin - KELVIN,
+        available_spare=log.available_spare,
+        spare_threshold=log.spare_threshold,
+        percent_used=log.percent_used,
+        written_bytes=log.data_units_written * DATA_UNIT,
+        power_on_hours=log.power_on_hours,
+        unsafe_shutdowns=log.unsafe_shutdowns,
+        media_errors=log.media_errors,
+        error_log_entries=log.error_log_entries,
+    )
+
+
+def health_by_smartctl(text: str) -> Health:
+    """Read ``smartctl -a -j``: temperatures are Celsius already."""
+    log = smartctl.parse(text)
+    return Health(
+        critical_warning=log.critical_warning,
+        celsius=log.celsius,
+        available_spare=log.available_spare,
+        spare_threshold=log.spare_threshold,
+        percent_used=log.percent_used,
+        written_bytes=log.data_units_written * DATA_UNIT,
+        power_on_hours=log.power_on_hours,
+        unsafe_shutdowns=log.unsafe_shutdowns,
+        media_errors=log.media_errors,
+        error_log_entries=log.error_log_entries,
+    )
+
+
+def disk(tree: NvmeTree, serial: str) -> Controller | Phrase:
+    """The one local controller with this serial, or why there is not exactly one."""
+    try:
+        found = tree.controller(serial)
+    except UnreadableOutput as error:
+        return say("{why}", why=str(error))
+    return found if found is not None else say("no local NVMe controller carries serial {serial}", serial=serial)
+
+
+def size_bytes(tree: NvmeTree, controller: Controller) -> int | None:
+    """Bytes of all namespaces of a disk together; None when one does not tell, or there is none."""
+    sizes = [one.sectors for one in tree.namespaces(controller)]
+    known = [size for size in sizes if size is not None]
+    return sum(known) * 512 if known and len(known) == len(sizes) else None
+
+
+def endpoint(tree: NvmeTree, serial: str) -> Endpoint | None:
+    """The PCI Express side of a disk; None when the disk is not (unmistakably) there."""
+    found = disk(tree, serial)
+    return None if isinstance(found, Phrase) else found.endpoint
+
+
+def address(tree: NvmeTree, serial: str) -> str | None:
+    """PCI address of a disk today; None when the disk is not (unmistakably) there."""
+    found = disk(tree, serial)
+    return None if isinstance(found, Phrase) else found.address

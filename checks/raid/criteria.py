@@ -1,0 +1,153 @@
+"""When an md array is the one ordered and whole. RAID0 hides a lost member well: three sources must agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from checks.bounds import exactly, one_of, same_text
+from checks.nvme.facts import disk
+from checks.parsers.mdadm_detail import MdDetail
+from checks.parsers.mdstat import MdstatArray
+from checks.parsers.sysfs_md import MdArray, MdArrays
+from checks.parsers.sysfs_nvme import NvmeTree
+from checks.phrase import Phrase, say
+from checks.verdict import Verdict
+
+#: Words of md/array_state, Documentation/admin-guide/md.rst of the kernel.
+_RUNNING = ("clean", "active", "active-idle", "write-pending", "read-auto")
+_NOT_RUNNING = ("clear", "inactive", "suspended", "readonly", "broken")
+_ABSENT = say("there is no such md array today; see the clause on its state")
+
+
+def running(arrays: MdArrays, name: str) -> Verdict:
+    """The kernel runs the array."""
+    array = arrays.array(name)
+    if array is None:
+        there = ", ".join(one.name for one in arrays.arrays) or "none"
+        return Verdict.of(False, say("no array {name}; there: {there}", name=name, there=there), " / ".join(_RUNNING))
+    return one_of("array_state", array.state, _RUNNING, _NOT_RUNNING)
+
+
+def level(arrays: MdArrays, name: str, ordered: str) -> Verdict:
+    """The array has the level ordered."""
+    array = arrays.array(name)
+    return Verdict.undecided(_ABSENT, ordered) if array is None else same_text("level", array.level, ordered)
+
+
+def whole(arrays: MdArrays, name: str, ordered: int) -> Verdict:
+    """The array was made of the ordered number of members and each of them is in sync."""
+    array = arrays.array(name)
+    required = say("{ordered} members, each in_sync, none degraded", ordered=ordered)
+    if array is None:
+        return Verdict.undecided(_ABSENT, required)
+    if array.raid_disks is None:
+        return Verdict.undecided(say("the kernel gives no number of members"), required)
+    bad = [f"{one.device}: {','.join(one.states)}" for one in array.members if not _in_sync(one.states)]
+    measured = say(
+        "made of {made}, present {present}, not in sync: {bad}",
+        made=array.raid_disks, present=len(array.members), bad="; ".join(bad) or "-",
+    )  # fmt: skip
+    slots = {one.slot for one in array.members}
+    holds = (
+        array.raid_disks == ordered
+        and len(array.members) == ordered
+        and slots == set(range(ordered))
+        and not bad
+        and not array.degraded
+    )
+    return Verdict.of(holds, measured, required)
+
+
+def _in_sync(states: Collection[str]) -> bool:
+    return "in_sync" in states and "faulty" not in states
+
+
+def chunk(arrays: MdArrays, name: str, ordered: int) -> Verdict:
+    """The chunk has the size ordered, in bytes."""
+    array = arrays.array(name)
+    if array is None:
+        return Verdict.undecided(_ABSENT)
+    return exactly("chunk", array.chunk_bytes, ordered, "B")
+
+
+def ordered_disks(arrays: MdArrays, name: str, tree: NvmeTree, serials: Collection[str]) -> Verdict:
+    """The members are the ordered disks, whole or by one partition each, and no other."""
+    array = arrays.array(name)
+    required = say("members are {serials}", serials=", ".join(sorted(serials)))
+    if array is None:
+        return Verdict.undecided(_ABSENT, required)
+    owner: dict[str, str] = {}
+    for serial in serials:
+        controller = disk(tree, serial)
+        if not isinstance(controller, Phrase):
+            owner |= {one.name: serial for one in tree.namespaces(controller)}
+    there = [_owner(one.device, owner) for one in array.members]
+    strange = [one.device for one, serial in zip(array.members, there, strict=True) if serial is None]
+    known = sorted(serial for serial in there if serial is not None)
+    missing = sorted(set(serials) - set(known))
+    measured = say(
+        "of the ordered disks {known}; other members: {strange}; missing: {missing}",
+        known=", ".join(known) or "-", strange=", ".join(strange) or "-", missing=", ".join(missing) or "-",
+    )  # fmt: skip
+    return Verdict.of(not strange and not missing and len(known) == len(set(known)), measured, required)
+
+
+def _owner(device: str, owner: dict[str, str]) -> str | None:
+    return owner.get(device) or owner.get(re.sub(r"p\d+$", "", device))
+
+
+def sources_agree(arrays: MdArrays, name: str, stat: Collection[MdstatArray], detail: MdDetail) -> Verdict:
+    """sysfs, /proc/mdstat and mdadm say the same of the array, and none of them says that it is not well."""
+    array = arrays.array(name)
+    line = next((one for one in stat if one.name == name), None)
+    required = say("sysfs, mdstat and mdadm agree that the array runs with all members")
+    if array is None and line is None and not detail.present:
+        return Verdict.of(False, say("all three: no array {name}", name=name), required)
+    complaints = _complaints(array, line, detail)
+    measured = say(
+        "sysfs {sysfs}, mdstat {mdstat}, mdadm {mdadm}",
+        sysfs=array.state if array else "absent",
+        mdstat=line.state if line else "absent",
+        mdadm=", ".join(detail.states) if detail.present else "absent",
+    )
+    note = say("{complaints}", complaints="; ".join(complaints)) if complaints else None
+    return Verdict.of(not complaints, measured, required, note=note)
+
+
+def _complaints(array: MdArray | None, line: MdstatArray | None, detail: MdDetail) -> list[str]:
+    if array is None or line is None or not detail.present:
+        return ["one of the three does not know the array"]
+    found = []
+    if line.state != "active":
+        found.append(f"mdstat says {line.state}")
+    found += [f"mdstat marks {one.device} {''.join(one.flags)}" for one in line.members if {"F", "S"} & set(one.flags)]
+    if bad := {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing"} & set(
+        detail.states
+    ):
+        found.append(f"mdadm says {', '.join(sorted(bad))}")
+    if detail.failed_devices:
+        found.append(f"mdadm counts {detail.failed_devices} failed devices")
+    if None in (detail.raid_devices, detail.active_devices) or detail.raid_devices != detail.active_devices:
+        found.append(f"mdadm counts {detail.active_devices} active of {detail.raid_devices}")
+    rows = {one.device.rsplit("/", 1)[-1] for one in detail.members if one.device}
+    if not {one.device for one in array.members} == {one.device for one in line.members} == rows:
+        found.append("they list different members")
+    if len({array.level, line.level, detail.level}) != 1:
+        found.append(f"levels differ: {array.level}, {line.level}, {detail.level}")
+    return found
+
+
+def risk_named(arrays: MdArrays, name: str) -> Verdict:
+    """Say what the loss of one disk means for this level; a sentence for the report, not a measurement."""
+    array = arrays.array(name)
+    required = say("the report names what one disk fault costs")
+    if array is None or array.level is None:
+        return Verdict.undecided(_ABSENT, required)
+    if array.level == "raid0":
+        note = say(
+            "RAID0 has no redundancy: the fault of one disk loses the whole array. It may hold nothing but cache."
+        )
+    else:
+        note = say("{level} survives the fault of one disk.", level=array.level)
+    return Verdict.of(True, array.level, required, note=note)

@@ -1,0 +1,167 @@
+"""``kvgate runs`` and ``kvgate show``: the history, failed attempts included, and one run clause by clause."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from checks.verdict import SEVERITY, Outcome
+from kvgate import agreement as agreements
+from kvgate.gate import options as gate_options
+from kvgate.ledger.repository import Ledger
+from kvgate.ledger.rows import RunRecord, StoredVerdict
+from kvgate.reports import terminal
+from kvgate.reports.messages import Reader, language
+
+_LEDGER = click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+_JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+
+
+def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
+    standing = ledger.outcome(run)
+    return {
+        "run": run.id,
+        "campaign": run.campaign,
+        "gate": run.gate,
+        "attempt": run.attempt,
+        "outcome": standing.outcome.value,
+        "decided": standing.decided,
+        "state": run.state,
+        "started": run.started,
+        "ended": run.ended,
+        "operator": run.operator,
+        "simulated": run.simulated,
+        "code": run.code,
+        "evidence": run.evidence,
+        "missing": len(standing.missing),
+        "why": run.why,
+        "problems": list(standing.problems),
+    }
+
+
+@click.command("runs")
+@_LEDGER
+@click.option("--campaign", help="only this campaign")
+@click.option("--gate", help="only this gate")
+@_JSON
+def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> None:
+    """List every run, oldest first: failed, interrupted and unfinished attempts too."""
+    read, out = Reader(language()), terminal.console(sys.stdout)
+    book = Ledger.open(ledger)
+    found = [_summary(book, run) for run in book.runs(campaign, gate)]
+    if as_json:
+        click.echo(json.dumps(found, ensure_ascii=False))
+        return
+    if not found:
+        click.echo(read("no runs yet; start one: pytest -m G1 --inventory FILE"), err=True)
+        return
+    rows = [
+        (
+            run["run"],
+            f"{run['campaign']}{read(' (simulated)') if run['simulated'] else ''}",
+            run["gate"],
+            str(run["attempt"]),
+            run["outcome"] if run["decided"] else f"{run['outcome']} ({run['state']})",
+            run["started"][:19].replace("T", " "),
+            run["operator"],
+        )
+        for run in found
+    ]
+    heads = (
+        read("run"),
+        read("campaign"),
+        read("gate"),
+        read("attempt"),
+        read("outcome"),
+        read("started (UTC)"),
+        read("operator"),
+    )
+    out.print(terminal.listing(rows, *heads))
+    for run in found:
+        for problem in run["problems"]:
+            click.echo(f"! {problem}", err=True)
+
+
+def _verdict(row: StoredVerdict) -> dict[str, Any]:
+    verdict = row.verdict
+    return {
+        "clause": row.clause,
+        "subject": row.subject,
+        "outcome": verdict.outcome.value,
+        "measured": str(verdict.measured),
+        "required": str(verdict.required),
+        "unit": verdict.unit,
+        "note": str(verdict.note or ""),
+        "basis": row.basis,
+        "reason": row.reason,
+        "evidence": [f"E{number}" for number in row.evidence],
+        "quantities": [asdict(quantity) for quantity in verdict.quantities],
+    }
+
+
+@click.command("show")
+@click.argument("run")
+@_LEDGER
+@click.option("--all", "all_", is_flag=True, help="passed clauses too")
+@_JSON
+def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
+    """Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured and required."""
+    read, out = Reader(language()), terminal.console(sys.stdout)
+    book = Ledger.open(ledger)
+    record = book.run(run)
+    summary = _summary(book, record)
+    recorded = book.recorded(record)
+    if as_json:
+        rows = [_verdict(row) for row in recorded.values()]
+        missing = [{"clause": item.clause, "subject": item.subject} for item in book.outcome(record).missing]
+        click.echo(json.dumps({**summary, "verdicts": rows, "missing": missing}, ensure_ascii=False))
+        return
+    out.print(
+        read(
+            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started}; {count} verdicts, {missing} missing",
+            gate=record.gate,
+            campaign=record.campaign,
+            attempt=record.attempt,
+            outcome=summary["outcome"],
+            started=record.started,
+            count=len(recorded),
+            missing=summary["missing"],
+        )
+    )
+    out.print(read("evidence: {path}", path=record.evidence))
+    clauses = agreements.read().acceptance.clauses
+    ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
+    table = [
+        (
+            row.verdict.outcome.value + ("" if item.blocking else "*"),
+            item.clause,
+            item.subject,
+            read.phrase(row.verdict.measured),
+            read.phrase(row.verdict.required),
+            " ".join(f"E{number}" for number in row.evidence[:2]),
+            read.phrase(row.verdict.note) or (read.text(clauses[item.clause].text) if item.clause in clauses else ""),
+        )
+        for item, row in ordered
+        if all_ or row.verdict.outcome is not Outcome.PASS
+    ]
+    heads = (
+        read("outcome"),
+        read("clause"),
+        read("subject"),
+        read("measured"),
+        read("required"),
+        read("evidence"),
+        read("note"),
+    )
+    if table:
+        out.print(terminal.listing(table, *heads))
+        out.print(read("* advisory: shown, but keeps no gate shut"))
+    for problem in summary["problems"]:
+        click.echo(f"! {problem}", err=True)
+
+
+COMMANDS = (runs, show)

@@ -1,0 +1,82 @@
+"""The two records that later signatures stand on: a run's start ticket and the entry of the decision log.
+
+Both are canonical JSON without floats. A ticket is fixed before the first question and names the decision before it; an
+entry names its ticket, digests of everything that was decided, and the entry before it. Only text and digests: no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from checks.decision import Owed
+from checks.verdict import Outcome
+from kvgate.codec import Seal, canonical, digest
+from kvgate.ledger.rows import RunHandle, StoredDecision
+
+#: What the first entry names as the one before it.
+GENESIS = digest("kvgate decision log")
+
+NO_EVIDENCE = Seal(0, "", "")
+
+
+def owed_digest(owed: Iterable[Owed]) -> str:
+    """Digest of what a run owes, whatever the order."""
+    return digest(canonical(sorted([item.clause, item.subject, item.blocking] for item in owed)))
+
+
+def ticket(run: Mapping[str, object], owed: Iterable[Owed]) -> str:
+    """Return the start ticket of a run as canonical JSON, from its columns."""
+    names = (
+        "run", "seq", "campaign", "gate", "attempt", "inventory", "fingerprint", "acceptance", "revision", "code",
+        "operator", "host", "simulated", "nonce", "prev", "started",
+    )  # fmt: skip
+    return canonical({"ticket": 1, "owed": owed_digest(owed), **{name: run[name] for name in names}})
+
+
+def expected_ticket(run: RunHandle, owed: Iterable[Owed]) -> str:
+    """Return the ticket that the row of a run must carry."""
+    columns: dict[str, object] = {
+        "run": run.id, "seq": run.seq, "campaign": run.campaign, "gate": run.gate, "attempt": run.attempt,
+        "inventory": run.inventory_digest, "fingerprint": run.fingerprint, "acceptance": run.acceptance_digest,
+        "revision": run.revision, "code": run.code, "operator": run.operator, "host": run.host,
+        "simulated": run.simulated, "nonce": run.nonce, "prev": run.prev, "started": run.started,
+    }  # fmt: skip
+    return ticket(columns, owed)
+
+
+def entry(
+    run: RunHandle,
+    *,
+    seq: int,
+    judgement: int,
+    kind: str,
+    outcome: Outcome,
+    counts: tuple[int, int, int],
+    why: str,
+    seal: Seal,
+    rows: Sequence[Sequence[object]],
+    code: str,
+    prev: str,
+    utc: str,
+) -> str:
+    """Return the content of one entry. ``rows`` are the run's verdict rows of this judgement, oldest first, id in front."""
+    return canonical(
+        {
+            "decision": 1, "seq": seq, "run": run.id, "campaign": run.campaign, "gate": run.gate, "attempt": run.attempt,
+            "ticket": run.ticket_digest, "judgement": judgement, "kind": kind, "outcome": outcome.value, "why": why,
+            "passed": counts[0], "stopped": counts[1], "undecided": counts[2], "verdicts": digest(canonical(list(rows))),
+            "rows": len(rows), "last": rows[-1][0] if rows else 0, "code": code,
+            "evidence": {"lines": seal.lines, "head": seal.head, "root": seal.root}, "prev": prev, "utc": utc,
+        }
+    )  # fmt: skip
+
+
+def differs(stored: StoredDecision, found: Mapping[str, object]) -> list[str]:
+    """Columns of an entry that do not say what its hashed content says."""
+    columns: dict[str, object] = {
+        "seq": stored.seq, "run": stored.run, "judgement": stored.judgement, "kind": stored.kind,
+        "outcome": stored.outcome.value, "passed": stored.passed, "stopped": stored.stopped,
+        "undecided": stored.undecided, "why": stored.why, "prev": stored.prev, "utc": stored.utc,
+        "evidence": {"lines": stored.evidence_lines, "head": stored.evidence_head, "root": stored.evidence_root},
+    }  # fmt: skip
+    return sorted(name for name, value in columns.items() if found.get(name) != value)

@@ -1,0 +1,1 @@
+"""How older ledgers become this one; run by kvgate.ledger.schema, never by hand."""

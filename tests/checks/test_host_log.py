@@ -1,0 +1,108 @@
+"""The kernel log: what is found stops, what is not found passes only in a log that holds the whole boot."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.host import facts, log_criteria
+from checks.parsers import dmesg
+from checks.parsers.dmesg import Event, KernelLog, Kind
+from checks.probe import UnreadableOutput
+from checks.verdict import Outcome
+
+PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
+
+
+def event(kind: Kind, device: str = "nvme1", time: str = "5.0") -> Event:
+    return Event(kind, device, time, f"{device}: {kind}")
+
+
+def log(*events: Event, from_boot: bool = True, missed: bool = False) -> KernelLog:
+    return KernelLog(from_boot, missed, "0.0", "9.0", events, ())
+
+
+@pytest.mark.parametrize(
+    ("found", "whole", "outcome"), [(0, True, PASS), (1, True, STOP), (0, False, UNDECIDED), (1, False, STOP)]
+)
+def test_silence_needs_a_whole_log_and_a_finding_does_not(found: int, whole: bool, outcome: Outcome) -> None:
+    events = tuple(event(Kind.NVME_RESET) for _ in range(found))
+    assert log_criteria.silent(log(*events, from_boot=whole), events).outcome is outcome
+
+
+@pytest.mark.parametrize(("count", "outcome"), [(9, PASS), (10, PASS), (11, STOP)])
+def test_as_many_lines_as_agreed(count: int, outcome: Outcome) -> None:
+    events = tuple(event(Kind.AER_CORRECTED) for _ in range(count))
+    assert log_criteria.silent(log(*events), events, allowed=10).outcome is outcome
+
+
+def test_few_lines_in_a_cut_log_do_not_pass() -> None:
+    events = (event(Kind.AER_CORRECTED),)
+    assert log_criteria.silent(log(*events, from_boot=False), events, allowed=10).outcome is UNDECIDED
+
+
+def test_a_log_with_a_hole_is_not_whole() -> None:
+    assert log_criteria.whole(log()).outcome is PASS
+    assert log_criteria.whole(log(missed=True)).outcome is STOP
+    assert log_criteria.silent(log(missed=True), ()).outcome is UNDECIDED
+
+
+def test_the_note_names_the_first_line_and_its_time() -> None:
+    events = (event(Kind.NVME_RESET, time="12.5"), event(Kind.NVME_RESET, "nvme0", time="99.1"))
+    verdict = log_criteria.silent(log(*events), events)
+    assert "12.5" in str(verdict.note)
+    assert "99.1" in str(verdict.note)
+    assert "2 lines about nvme1, nvme0" in str(verdict.measured)
+
+
+REFUSED, UP, DOWN = event(Kind.FABRIC_REFUSED), event(Kind.FABRIC_CONNECTED), event(Kind.FABRIC_DISCONNECTED)
+LOST, BACK = event(Kind.FABRIC_LOST), event(Kind.FABRIC_RECOVERED)
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ((), 0),
+        ((UP,), 0),
+        ((REFUSED, REFUSED, UP), 0),
+        ((REFUSED,), 1),
+        ((UP, DOWN, UP), 0),
+        ((UP, LOST, BACK), 2),
+        ((UP, REFUSED), 1),
+        ((UP, DOWN, REFUSED, UP), 0),
+        ((REFUSED, event(Kind.FABRIC_CONNECTED, "nvme2")), 1),
+        ((LOST, REFUSED, LOST), 3),
+        ((UP, DOWN), 0),
+    ],
+)
+def test_refusals_count_only_outside_a_connect_phase(events: tuple[Event, ...], found: int) -> None:
+    assert len(facts.fabric_troubles(log(*events))) == found
+
+
+@pytest.mark.parametrize(
+    ("device", "counts"), [("nvme0n1", True), ("md0", True), ("dm-4", True), ("sr0", False), ("fd0", False)]
+)
+def test_a_virtual_cd_of_the_board_controller_is_no_data_disk(device: str, counts: bool) -> None:
+    assert bool(facts.driver_troubles(log(event(Kind.BLOCK_ERROR, device)))) is counts
+
+
+def test_a_journal_that_begins_later_is_no_answer() -> None:
+    with pytest.raises(UnreadableOutput, match="whole boot"):
+        facts.whole_boot("2026-11-28T09:14:07.213345+0000 host kernel: md0: detected capacity change from 0 to 1\n")
+    assert facts.whole_boot("2026-11-28T06:12:03.104512+0000 host kernel: Linux version 6.8.0\n").from_boot
+
+
+def test_a_process_that_talks_like_the_kernel_is_not_the_kernel() -> None:
+    text = "2026-11-28T06:12:03.1+0000 host kernel: Linux version 6.8.0\n2026-11-28T06:12:04.1+0000 host app[7]: {}\n"
+    assert not dmesg.parse(text.format("nvme nvme0: controller is down; will reset: CSTS=0x3")).events
+    assert dmesg.parse(
+        text.replace("app[7]", "kernel").format("nvme nvme0: controller is down; will reset: CSTS=0x3")
+    ).events
+
+
+def test_a_long_log_is_read_in_one_pass() -> None:
+    lines = "".join(f"[{n:12.6f}] pci 0000:00:05.0: bridge window [mem 0x{n:08x}] to [bus 02]\n" for n in range(20_000))
+    found = dmesg.parse(
+        "[    0.000000] Linux version 6.8.0\n" + lines + "[99999.000000] nvme nvme0: resetting controller\n"
+    )
+    assert found.from_boot
+    assert [event.kind for event in found.events] == [Kind.NVME_RESET]

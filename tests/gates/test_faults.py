@@ -1,0 +1,34 @@
+"""A healthy rack passes; each fault stops exactly its clauses. Nothing else changes, on any platform."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.verdict import Outcome
+from lab.faults import every
+from tests.gates.harness import Result, judge
+
+PLATFORMS = ("rocm", "ascend", "nvidia")
+#: Faults of the host itself show only over a real connection: tests/e2e.
+IN_ANSWERS = sorted(name for name, fault in every().items() if fault.edits)
+
+
+def told(result: Result) -> str:
+    ids = sorted(result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED))
+    return "\n".join(f"{clause}: {result.why(clause)[:2]}" for clause in ids)
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_a_healthy_rack_passes_every_clause(platform: str) -> None:
+    result = judge(platform=platform)
+    assert len(result.verdicts) > 300
+    assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
+
+
+@pytest.mark.parametrize("name", IN_ANSWERS)
+def test_each_fault_is_noticed_by_exactly_its_clauses(name: str) -> None:
+    fault = every()[name]
+    result = judge([name], platform=fault.platform or "rocm")
+    assert result.clauses(Outcome.STOP) == fault.stops, told(result)
+    assert result.clauses(Outcome.UNDECIDED) - fault.stops == fault.undecided - fault.stops, told(result)
+    assert not result.unused, "an edit that meets no command breaks nothing"
