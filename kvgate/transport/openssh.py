@@ -45,7 +45,7 @@ class OpenSshLink:
     ) -> Outcome:
         """Run ``command`` on the host. Raises CannotTell when ssh could not log in."""
         first: Outcome | None = None
-        seen = ""
+        seen = self.host_key = ""
         for family in [self._family, *(f for f in _FAMILIES if f != self._family)]:
             if seen and seen in family.split(","):
                 continue
