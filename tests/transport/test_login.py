@@ -253,7 +253,9 @@ def test_the_host_behind_a_jump_host_is_pinned_as_well(jump: Jump, plain: Sshd, 
     assert error.presented == fingerprint(keys["host"])
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="the real sudo lets root in without a password, and nobody not at all")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="the real sudo lets root in without a password, and nobody not at all"
+)
 
 
 @needs_root
