@@ -137,6 +137,15 @@ def test_frames_that_contradict_themselves_give_no_complete_reply(damage: tuple[
     assert found.garbled or b"9999" in damage[1]
 
 
+def test_an_answer_under_another_index_is_found_out_later_and_then_nothing_counts() -> None:
+    frames = [Frame(0, b"abc", b"", False, 1), Frame(0, b"de", b"", False, 2)]
+    whole = reply([frames[:1], frames[1:]])
+    assert parse(whole, NONCE, [9, 9]).complete
+    found = parse(whole.replace(b"R 0 0 3", b"R 1 0 3"), NONCE, [9, 9])
+    assert found.garbled
+    assert not found.frames
+
+
 def test_more_than_the_cap_is_not_believed() -> None:
     whole = reply([[Frame(0, b"abc", b"", False, 1)]])
     assert parse(whole, NONCE, [3]).complete
