@@ -154,8 +154,6 @@ TWINS: tuple[Fault, ...] = (
               (f"{_PORTS}/gid_attrs/types/2:IB/RoCE v1", f"{_PORTS}/gid_attrs/types/2:RoCE v2"),
               (f"{_PORTS}/gid_attrs/types/3:RoCE v2", f"{_PORTS}/gid_attrs/types/3:IB/RoCE v1"),
           )),)),
-    Fault("cm-defaults-by-tool", "the configfs directory does not exist; the vendor's tools tell", "node-01",
-          edits=(Edit(_CM, stdout="", status=2),)),
     Fault("mlnx-qos-missing", "mlnx_qos is missing on one node: the kernel's DCB interface answers", "node-01", edits=_absent(_MLNX)),
     Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
           edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),
