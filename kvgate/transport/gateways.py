@@ -24,6 +24,10 @@ _DEEPEST = 5
 _REMEMBERED = 30.0  # seconds that a failed jump host is not tried again for the next host behind it
 
 
+class JumpKeyRefused(HostKeyRefused):
+    """The key of a jump host was refused; ``presented`` is the jump host's, the host behind it showed none."""
+
+
 def transport_of(connection: fabric.Connection) -> paramiko.Transport | None:
     """Return the transport of an open connection, None when it was closed meanwhile."""
     client: paramiko.SSHClient = connection.client
@@ -45,15 +49,16 @@ class Gateways:
     def login(self, endpoint: Endpoint, accepted: Accepted, notes: list[str], depth: int = 0) -> fabric.Connection:
         """Log in to an endpoint, through its jump hosts if it has any. Raises CannotTell."""
         offer = self._keyring.offer(endpoint)
+        place = " > ".join(
+            [*endpoint.jumps, endpoint.address]
+        )  # a jump host never waits at the gate of a host behind it
 
         def dial(endpoint: Endpoint, seconds: float) -> socket.socket | paramiko.Channel:
             if not endpoint.jumps:
                 return dial_tcp(endpoint, seconds)
             return self._dial_through(endpoint, seconds, notes, depth)
 
-        return login(
-            endpoint, accepted, offer, dial, self._deadlines, lambda: self._turnstile.through(endpoint.address), notes
-        )
+        return login(endpoint, accepted, offer, dial, self._deadlines, lambda: self._turnstile.through(place), notes)
 
     def close(self) -> None:
         """Hang up on all jump hosts."""
@@ -109,7 +114,7 @@ class Gateways:
         try:
             return jump.transport(self, resolved, self._accepted(resolved), notes, depth)
         except HostKeyRefused as error:
-            raise HostKeyRefused(f"{error}; {endpoint} itself was never asked", error.presented) from error
+            raise JumpKeyRefused(f"{error}; {endpoint} itself was never asked", error.presented) from error
         except CannotTell as error:
             raise type(error)(f"jump host {error}; {endpoint} itself was never asked") from error
         finally:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import Path
 
 import paramiko
-from paramiko.hostkeys import HostKeyEntry, InvalidHostKey
 
 from kvgate.errors import HostKeyRefused
 from kvgate.transport.ssh_config import Endpoint
@@ -56,77 +57,83 @@ def _generic(name: str) -> str:
     return "ssh-rsa" if name.startswith("rsa-sha2") else name
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of a known_hosts file."""
+
+    patterns: tuple[str, ...]
+    key: paramiko.PKey
+    revoked: bool
+
+    def names(self, place: str) -> bool:
+        """Tell whether the line speaks of a place: by name, hashed name or wildcards, unless it excludes it."""
+        hits = [pattern for pattern in self.patterns if _matches(place, pattern.removeprefix("!"))]
+        return bool(hits) and not any(pattern.startswith("!") for pattern in hits)
+
+
+def _matches(place: str, pattern: str) -> bool:
+    if pattern.startswith("|1|"):
+        return paramiko.HostKeys.hash_host(place, pattern) == pattern
+    literal = pattern.replace("[", "\\[").replace("]", "\\]").replace(".", "\\.")
+    return re.fullmatch(literal.replace("*", ".*").replace("?", "."), place) is not None
+
+
 class KnownHosts:
     """Reads known_hosts files, each once."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, tuple[paramiko.HostKeys, frozenset[str]]] = {}
+        self._files: dict[Path, tuple[_Line, ...]] = {}
         self._lock = threading.Lock()
 
     def accepted(self, endpoint: Endpoint) -> Accepted:
         """Return what the operator's files say about an endpoint; nothing when they do not know it."""
-        found, revoked = self._known(endpoint)
-        known = {_generic(name) for name in found.values()}
+        lines = self._of(endpoint)
+        known = {_generic(line.key.get_name()) for line in lines if not line.revoked}
         families = tuple(family for family in FAMILIES if known & {_generic(name) for name in family})
-        return Accepted(frozenset(found), revoked, families or FAMILIES, pinned=False)
+        return Accepted(
+            frozenset(line.key.fingerprint for line in lines if not line.revoked),
+            frozenset(line.key.fingerprint for line in lines if line.revoked),
+            families or FAMILIES,
+            pinned=False,
+        )
 
     def pin(self, endpoint: Endpoint) -> str | None:
         """Fingerprint of the best key that the operator's files have for an endpoint and do not revoke; None when there is none."""
-        found, revoked = self._known(endpoint)
-        for family in FAMILIES:
-            names = {_generic(name) for name in family}
-            for fingerprint, name in found.items():
-                if _generic(name) in names and fingerprint not in revoked:
-                    return fingerprint
+        accepted = self.accepted(endpoint)
+        for family in accepted.families:
+            for line in self._of(endpoint):
+                if _generic(line.key.get_name()) in map(_generic, family):
+                    fingerprint: str = line.key.fingerprint
+                    if fingerprint in accepted.fingerprints - accepted.revoked:
+                        return fingerprint
         return None
 
-    def _known(self, endpoint: Endpoint) -> tuple[dict[str, str], frozenset[str]]:
-        """Fingerprint -> key type, and what is revoked."""
-        found: dict[str, str] = {}
-        revoked: set[str] = set()
-        for path in endpoint.known_hosts:
-            keys, bad = self._read(path)
-            revoked |= bad
-            entry = keys.lookup(endpoint.place)
-            for name, key in (entry or {}).items():
-                if key is not None:
-                    found[key.fingerprint] = name
-        return found, frozenset(revoked)
+    def _of(self, endpoint: Endpoint) -> list[_Line]:
+        return [line for path in endpoint.known_hosts for line in self._read(path) if line.names(endpoint.place)]
 
-    def _read(self, path: Path) -> tuple[paramiko.HostKeys, frozenset[str]]:
+    def _read(self, path: Path) -> tuple[_Line, ...]:
         with self._lock:
             if path not in self._files:
-                keys, bad = paramiko.HostKeys(), set()
-                for words in _lines(path):
-                    revoked = words[0] == "@revoked"
-                    if (entry := _entry(words[1:] if revoked else words)) is None or entry.key is None:
-                        continue
-                    if revoked:
-                        bad.add(entry.key.fingerprint)
-                    else:
-                        for name in entry.hostnames or ():
-                            keys.add(name, entry.key.get_name(), entry.key)
-                self._files[path] = keys, frozenset(bad)
+                try:
+                    text = path.read_text("utf-8", "replace")
+                except OSError:
+                    text = ""  # a file that is not there knows no host
+                found = [_line(line.split()) for line in text.splitlines()]
+                self._files[path] = tuple(line for line in found if line is not None)
             return self._files[path]
 
 
-def _lines(path: Path) -> list[list[str]]:
-    """Words of every line of a known_hosts file that says something; a file that is not there knows no host."""
-    try:
-        text = path.read_text("utf-8", "replace")
-    except OSError:
-        return []
-    return [words for line in text.splitlines() if (words := line.split()) and not words[0].startswith("#")]
-
-
-def _entry(words: list[str]) -> HostKeyEntry | None:
-    """Read one entry; None for one that is not a plain host key (a certificate authority, a damaged line)."""
-    if words and words[0].startswith("@"):
+def _line(words: list[str]) -> _Line | None:
+    """Read one line; None for comments, authorities (which kvgate does not follow) and what is no line at all."""
+    revoked = words[:1] == ["@revoked"]
+    words = words[1:] if revoked else words
+    if len(words) < 3 or words[0].startswith(("#", "@")):
         return None
     try:
-        return HostKeyEntry.from_line(" ".join(words))
-    except (paramiko.SSHException, InvalidHostKey, ValueError):
+        key = paramiko.PKey.from_type_string(words[1], b64decode(words[2], validate=True))
+    except (ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType):
         return None
+    return _Line(tuple(words[0].split(",")), key, revoked)
 
 
 def refusal(endpoint: Endpoint, accepted: Accepted, presented: str) -> HostKeyRefused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +12,13 @@ from pathlib import Path
 import fabric
 import paramiko
 
-from kvgate.errors import CannotTell, HostKeyRefused, NotAskable, TimedOut
+from kvgate.errors import CannotTell, HostKeyRefused, NotAskable, TimedOut, Unreachable
 from kvgate.inventory.model import Defaults, Host
 from kvgate.transport import channel, exchange
 from kvgate.transport.base import Batch, Command
 from kvgate.transport.batch import check
 from kvgate.transport.fan_out import FanOut
-from kvgate.transport.gateways import Gateways, transport_of
+from kvgate.transport.gateways import Gateways, JumpKeyRefused, transport_of
 from kvgate.transport.hostkeys import Accepted
 from kvgate.transport.keys import Keyring
 from kvgate.transport.link import Bounds, Deadlines, Link, Outcome
@@ -39,6 +40,7 @@ class SshTransport:
         deadlines: Deadlines | None = None,
         config: Path | None = None,
     ) -> None:
+        logging.getLogger("paramiko").setLevel(logging.CRITICAL + 1)  # what happened stands in the batches
         self._hosts = dict(hosts)
         self._defaults = defaults or Defaults()
         self._workers = workers
@@ -104,10 +106,16 @@ class SshTransport:
             try:
                 return self._converse(name, host, commands, held, notes)
             except HostKeyRefused as error:
-                return exchange.refused(name, commands, error, notes, host_key=error.presented)
+                key = "" if isinstance(error, JumpKeyRefused) else error.presented
+                return exchange.refused(name, commands, error, notes, host_key=key)
             except CannotTell as error:
                 key = held.link.host_key if held.link is not None else ""
                 return exchange.refused(name, commands, error, notes, host_key=key)
+            except Exception as error:  # a fault of ours, or of a library, on one host must not take the others down
+                unforeseen = Unreachable(
+                    f"{name}: kvgate itself failed ({type(error).__name__}: {error}); please report this"
+                )
+                return exchange.refused(name, commands, unforeseen, notes)
 
     def _converse(self, name: str, host: Host, commands: Sequence[Command], held: _Held, notes: list[str]) -> Batch:
         if held.link is None:
@@ -172,10 +180,11 @@ class SshLink:
         if self._connection is not None:
             self.close()
             self.notes.append("connected again: the host had ended the idle connection")
+        self.host_key = ""
         self._connection = self._gateways.login(self._endpoint, self._accepted, self.notes)
         transport = transport_of(self._connection)
         key = transport.get_remote_server_key() if transport is not None else None
-        self.host_key = key.fingerprint if key is not None else self.host_key
+        self.host_key = key.fingerprint if key is not None else ""
 
     def close(self) -> None:
         """End the connection."""

@@ -10,12 +10,11 @@ _PORT = r"grep -Hs '' /sys/class/infiniband/mlx5_0/ports/1/state .*"
 _COUNTERS = r"grep -Hs '' /sys/class/infiniband/mlx5_0/ports/1/hw_counters/\*"
 _DEVINFO = r"ibv_devinfo -v -d mlx5_0 -i 1"
 _CM = r"grep -Hs '' /sys/kernel/config/rdma_cm/.*"
-_CM_MODE = r"cma_roce_mode .*"
-_CM_TOS = r"cma_roce_tos .*"
 _MLNX = r"mlnx_qos -i .*"
 _DCB = r"sh -c 'dcb .*"
 _ECN = r"grep -Hs '' /sys/kernel/debug/bnxt_re/\S+ /sys/class/net/\w+/ecn/roce_np/enable/.*"
 _FIGURES = r"grep -Hs '' /sys/class/infiniband/mlx5_0/tc/1/traffic_class .*"
+_NPU = r"sh -ec 'for i; do for q in pfc dscp_to_tc.*"
 _ETHTOOL = r"ethtool -S \w+"
 _PORTS = "/sys/class/infiniband/mlx5_0/ports/1"
 _SIDES = "/sys/class/net/ens1f0np0/ecn"
@@ -40,11 +39,8 @@ Cable len: 7
 PFC configuration:
 \tpriority    0   1   2   3   4   5   6   7
 \tenabled     0   0   0   0   0   0   0   0
-tc: 0 ratelimit: unlimited, tsa: vendor
-\t priority:  1
-tc: 1 ratelimit: unlimited, tsa: vendor
-\t priority:  0
 """
+_PCP += "".join(f"tc: {n} ratelimit: unlimited, tsa: vendor\n\t priority:  {n}\n" for n in range(8))
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -83,7 +79,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("cm-unmarked", "storage connections of one node run unmarked (TOS 0)", "node-01", _c(6),
           edits=(Edit(_CM, (("tos:106", "tos:0"),)),)),
     Fault("cm-defaults-unknown", "neither the configfs directory nor the vendor's tools exist", "node-01",
-          undecided=_c(5, 6), edits=(Edit(_CM, stdout="", status=2), *_absent(_CM_MODE, _CM_TOS))),
+          undecided=_c(5, 6), edits=(Edit(_CM, stdout="", status=2),)),
     Fault("roce-mtu-1024", "RoCE MTU 1024: the interface has MTU 1500", "node-02", _c(7),
           edits=(Edit(_DEVINFO, (("active_mtu:\t\t4096 (5)", "active_mtu:\t\t1024 (3)"),)),)),
     Fault("ibv-devinfo-missing", "rdma-core's tools are not installed", "node-02", undecided=_c(7), edits=_absent(_DEVINFO)),
@@ -140,6 +136,13 @@ FAULTS: tuple[Fault, ...] = (
           undecided=_c(16), edits=(Edit(_COUNTERS, (("out_of_sequence:2", "out_of_sequence:0"),), again=True),)),
     Fault("roce-counters-absent", "the driver shows no RoCE counters", "node-02", undecided=_c(16),
           edits=(Edit(_COUNTERS, stdout="", status=2),)),
+    Fault("npu-pfc-differs", "one NPU's port has PFC on another priority than its seven neighbours", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 0 1 0 0 0",
+                              "-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 1 0 0 0 0"),)),)),
+    Fault("npu-pfc-off", "no port of an NPU has PFC on this node", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("enabled    0 0 0 0 1 0 0 0", "enabled    0 0 0 0 0 0 0 0"),), every=True),)),
+    Fault("npu-port-silent", "hccn_tool stops at the third NPU", "node-01", undecided=_c(30), platform="ascend",
+          edits=(Edit(_NPU, stdout="hccn_tool -i 0 -pfc -g\n", stderr="hccn_tool is busy, please try again\n", status=1),)),
 )  # fmt: skip
 
 #: Ways to differ that are no fault: no verdict may change. Not in the table of faults, because there is nothing to notice.
@@ -151,8 +154,6 @@ TWINS: tuple[Fault, ...] = (
               (f"{_PORTS}/gid_attrs/types/2:IB/RoCE v1", f"{_PORTS}/gid_attrs/types/2:RoCE v2"),
               (f"{_PORTS}/gid_attrs/types/3:RoCE v2", f"{_PORTS}/gid_attrs/types/3:IB/RoCE v1"),
           )),)),
-    Fault("cm-defaults-by-tool", "the configfs directory does not exist; the vendor's tools tell", "node-01",
-          edits=(Edit(_CM, stdout="", status=2),)),
     Fault("mlnx-qos-missing", "mlnx_qos is missing on one node: the kernel's DCB interface answers", "node-01", edits=_absent(_MLNX)),
     Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
           edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from checks.parsers import hccn_tool
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.rdma_qos import EcnSwitch, RdmaQos
 from checks.probe import Interval
-from checks.roce import equality, lossless
-from checks.roce.facts import Qos
+from checks.roce import equality, losses, lossless
+from checks.roce import npu as npu_ports
+from checks.roce.treatment import Qos
 from checks.verdict import Outcome
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
@@ -124,8 +126,8 @@ def test_pause_storms_count_by_difference(before: int | None, after: int | None,
         for value in (before, after)
     )
     interval = Interval(first, second, 4.0)
-    assert lossless.no_pause_storm(interval, "mlx5_core", 0).outcome is outcome
-    assert lossless.no_pause_storm(interval, "ionic", 0).outcome is UNDECIDED
+    assert losses.no_pause_storm(interval, "mlx5_core", 0).outcome is outcome
+    assert losses.no_pause_storm(interval, "ionic", 0).outcome is UNDECIDED
 
 
 def test_one_lossy_port_among_many_is_named_and_no_port_answers_for_another() -> None:
@@ -155,3 +157,34 @@ def test_dcqcn_figures_are_equal_within_one_driver() -> None:
     assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("bnxt_en", broadcom)}).outcome is PASS
     assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", seen(NP))}).outcome is UNDECIDED
     assert equality.same_dcqcn({}).outcome is UNDECIDED
+
+
+def test_a_figure_shown_on_one_port_alone_cannot_be_compared_but_a_difference_beside_it_stops() -> None:
+    mine = seen(roce_rp__rpg_ai_rate=5)
+    newer = seen(roce_rp__rpg_ai_rate=5, roce_rp__rpg_max_rate=0)
+    wrong = seen(roce_rp__rpg_ai_rate=50, roce_rp__rpg_max_rate=0)
+    assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", newer)}).outcome is UNDECIDED
+    assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", wrong)}).outcome is STOP
+
+
+def npu(*enabled: tuple[int, ...], classes: tuple[tuple[int, int], ...] = ((34, 1),)) -> tuple[hccn_tool.Reply, ...]:
+    flows = [hccn_tool.Reply(device, "pfc", hccn_tool.Pfc(bits)) for device, bits in enumerate(enabled)]
+    maps = [hccn_tool.Reply(device, "dscp_to_tc", hccn_tool.DscpToTc(classes)) for device in range(len(enabled))]
+    return (*flows, *maps)
+
+
+@pytest.mark.parametrize(
+    "enabled, outcome",
+    [(((4,), (4,)), PASS), (((4,), (3,)), STOP), (((), ()), STOP), (((3, 4), (3, 4)), STOP), (((4,),), UNDECIDED)],
+)
+def test_npu_ports_have_pfc_on_one_and_the_same_priority(
+    enabled: tuple[tuple[int, ...], ...], outcome: Outcome
+) -> None:
+    assert npu_ports.same_npu_qos(npu(*enabled), range(2)).outcome is outcome
+
+
+def test_an_npu_with_another_dscp_map_is_named() -> None:
+    replies = (*npu((4,), (4,))[:3], hccn_tool.Reply(1, "dscp_to_tc", hccn_tool.DscpToTc(((34, 0),))))
+    verdict = npu_ports.same_npu_qos(replies, range(2))
+    assert verdict.outcome is STOP
+    assert "NPU 1: class of DSCP 34 0" in str(verdict.measured)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import getpass
 import os
 import signal
@@ -33,6 +35,7 @@ def make_key(path: Path, kind: str = "ed25519", passphrase: str = "", bits: int 
     return path
 
 
+@functools.cache
 def fingerprint(key: Path) -> str:
     done = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True)
     return done.stdout.split()[1]
@@ -56,7 +59,6 @@ class Sshd:
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         lines = [
-            *self.options,  # the first value of an option counts
             f"ListenAddress {ADDRESS}",
             f"Port {self.port}",
             *(f"HostKey {key}" for key in self.host_keys),
@@ -70,13 +72,15 @@ class Sshd:
             "MaxStartups 1000",
             "UseDNS no",
         ]
+        given = {option.split()[0] for option in self.options}
+        lines = [*self.options, *(line for line in lines if line.split()[0] not in given)]
         if self.force:
             script = self.folder / "force"
             script.write_text("#!/bin/sh\n" + self.force)
             script.chmod(0o755)
             lines.append(f"ForceCommand {script}")
-        if self.path:
-            lines.append(f"SetEnv PATH={self.path}")
+        path = f" PATH={self.path}" if self.path else ""
+        lines.append(f"SetEnv SHLVL=5{path}")  # so that bash does not read the ~/.bashrc of whoever runs the tests
         config = self.folder / "sshd_config"
         config.write_text("\n".join(lines) + "\n")
         self._process = subprocess.Popen(
@@ -199,4 +203,6 @@ class Wire:
                     return
                 sink.sendall(piece)
             except OSError:
+                with contextlib.suppress(OSError):
+                    sink.shutdown(socket.SHUT_RDWR)
                 return
