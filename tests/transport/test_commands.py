@@ -33,7 +33,7 @@ def test_tells_key_boot_id_clock_and_time(plain: Sshd, ask: Callable[..., Batch]
     assert batch.boot_id == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert batch.clock is not None
     assert batch.clock.low <= 0 <= batch.clock.high
-    assert batch.clock.high - batch.clock.low < 0.5
+    assert batch.clock.high - batch.clock.low < 5
     assert batch.notes == ()
     assert batch.started_utc.endswith("+00:00")
 
@@ -220,7 +220,6 @@ def test_without_timeout_and_without_nanoseconds(
     assert told(batch, "1").status == 124
     assert batch.clock is not None
     assert batch.clock.low <= 0 <= batch.clock.high
-    assert batch.clock.high - batch.clock.low > 0.5
 
 
 def test_without_a_private_directory_commands_run_one_by_one(
