@@ -152,10 +152,17 @@ def test_runs_with_a_fixed_environment(plain: Sshd, ask: Callable[..., Batch]) -
     assert {"/usr/sbin", "/sbin", "/usr/local/sbin"} <= set(lines[2].split(":"))
 
 
-def test_leaves_nothing_behind(plain: Sshd, ask: Callable[..., Batch]) -> None:
-    before = set(Path("/dev/shm").glob("kvgate.*"))
-    ask(plain.host(), "echo x", "nosuchtool", Command("", "sleep 9", limit=1))
-    assert set(Path("/dev/shm").glob("kvgate.*")) <= before
+def test_leaves_nothing_behind(sshd: Callable[..., Sshd], ask: Callable[..., Batch], tmp_path: Path) -> None:
+    (tmp_path / "mktemp").write_text(f"#!/bin/sh\nexec /bin/mktemp -d {tmp_path}/kvgate.XXXXXX\n")
+    (tmp_path / "mktemp").chmod(0o755)
+    batch = ask(
+        sshd(path=f"{tmp_path}:/usr/bin:/bin").host(), f"ls -d {tmp_path}/kvgate.*", Command("", "sleep 9", limit=1)
+    )
+    assert told(batch).stdout.count(b"kvgate.") == 1
+    until = time.monotonic() + 5
+    while list(tmp_path.glob("kvgate.*")) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not list(tmp_path.glob("kvgate.*"))
 
 
 def test_a_limit_below_a_second_and_awkward_words_arrive(plain: Sshd, ask: Callable[..., Batch]) -> None:
