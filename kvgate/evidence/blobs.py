@@ -65,13 +65,14 @@ class Blobs:
         contents = list(many)
         digests = [digest_of(data) for data in contents]
         fresh = {d: data for d, data in zip(digests, contents, strict=True) if not self._present(d, data)}
-        parents = sorted({self.path(name).parent for name in fresh})
+        paths = {name: self.path(name) for name in fresh}
+        parents = sorted({path.parent for path in paths.values()})
         written: dict[Path, Path] = {}
         try:
             for parent in set(parents) - self._made:
                 parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             for name, data in fresh.items():
-                path = self.path(name)
+                path = paths[name]
                 written[temporary := path.with_name(f".{path.name[:16]}-{secrets.token_hex(4)}")] = path
                 _write(temporary, data)
             _each(flush_file, list(written))

@@ -85,6 +85,7 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str | bytes] = (), patterns: tuple[Pattern, ...] = PATTERNS) -> None:
         self._patterns = patterns
+        self._signs = tuple(sign for pattern in patterns for sign in pattern.signs)
         self._secrets: list[bytes] = []
         for secret in secrets:
             self.register(secret)
@@ -105,10 +106,12 @@ class Masker:
             if found := data.count(secret):
                 data, count = data.replace(secret, MASK), count + found
         lower = data.lower()
-        for pattern in self._patterns:
-            if any(sign in lower for sign in pattern.signs):
-                data, found = pattern.shape.subn(rb"\g<1>" + MASK, data)
-                count += found
+        signs = {sign for sign in self._signs if sign in lower}
+        if signs:
+            for pattern in self._patterns:
+                if not signs.isdisjoint(pattern.signs):
+                    data, found = pattern.shape.subn(rb"\g<1>" + MASK, data)
+                    count += found
         return data, count
 
     def mask_text(self, text: str) -> tuple[str, int]:

@@ -22,7 +22,7 @@ from kvgate.evidence import Evidence, check_folder
 from kvgate.transport.base import Answer, Batch
 from tests.evidence.sample import RUN, START, asked, batch
 
-REUSED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+REUSED = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def copy(folder: Path) -> Path:

@@ -23,9 +23,8 @@ def test_rows_are_neither_changed_nor_deleted(ledger: Ledger, url: str, table: s
     assert ledger.check() == []
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # a form that SQLite alone has
 def test_a_row_is_not_replaced_by_inserting_over_it(ledger: Ledger, url: str) -> None:
-    if not url.startswith("sqlite"):
-        pytest.skip("a form that SQLite alone has")
     complete(ledger, GOOD, BAD, GOOD, GOOD)
     columns = (
         "id, run, clause, subject, judgement, {}, measured, required, unit, note, content, evidence, basis, reason, utc"
