@@ -148,13 +148,11 @@ class Sshd:
 
 
 def _children(pid: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(word) for word in task.read_text().split()]
-        except OSError:
-            continue
-    return found
+    try:
+        texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return []  # it ended meanwhile
+    return [int(word) for text in texts for word in text.split()]
 
 
 @dataclass
