@@ -66,8 +66,9 @@ class _Catch:
 def preview(gate: str, inventory: Path) -> Preview | None:
     """Return what a gate would ask on this inventory."""
     catch = _Catch()
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        pytest.main(["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"], [catch])
+        pytest.main([*words, str(gate_options.folder(gate))], [catch])  # named, so that it is found from any folder
     return catch.preview
 
 
@@ -212,7 +213,8 @@ def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        shown = [{**asdict(finding), "remedy": "" if finding.good else finding.remedy} for finding in findings]
+        click.echo(json.dumps(shown, ensure_ascii=False))
     else:
         words: dict[bool | None, str] = {True: "ok", False: read("mend"), None: read("unknown")}
         rows: list[tuple[Any, ...]] = [

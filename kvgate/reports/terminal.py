@@ -10,7 +10,7 @@ from typing import IO
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.acceptance import Clause
@@ -220,7 +220,7 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
 
 def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
     """Build a plain table for `kvgate` listings."""
-    table = Table(*head, box=None, pad_edge=False)
+    table = Table(*(Column(name, overflow="fold") for name in head), box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
     return table

@@ -104,9 +104,37 @@ def serve(tmp_path: Path) -> Callable[..., object]:
         hosts: list[VirtualHost] = build(nodes, platform, faults)
         for host in hosts:
             host.behaviours |= frozenset((behave or {}).get(host.name, ()))
+            host.skew += 2.0 * ("clock-ahead-2" in host.behaviours)
         with EmbeddedRack(hosts) as rack:
             served = Served(tmp_path, rack)
             served.inventory.write_text(rack.inventory(served.identity), "utf-8")
             yield served
 
     return start
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A finished run of G1 on a rack with a fault, kept in ``var``."""
+
+    var: Path
+    run: str
+
+    @property
+    def words(self) -> list[str]:
+        return ["--ledger", f"sqlite:///{self.var / 'kvgate.db'}"]
+
+
+@pytest.fixture(scope="session")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:
+    """Run ``kvgate demo`` once with two faults: one clause stops, one cannot be told."""
+    var = tmp_path_factory.mktemp("var")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("KVGATE_")}
+    words = ["--nodes", "1", "--fault", "disk-media-errors", "--fault", "ethtool-missing", "--var", str(var)]
+    done = subprocess.run(
+        [sys.executable, "-m", "kvgate", "demo", "G1", *words],
+        cwd=ROOT, env={**clean, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stdout + done.stderr
+    (run,) = [path.name for path in (var / "evidence").iterdir() if path.is_dir()]
+    return Stored(var, run)
