@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -67,8 +68,7 @@ def standard_file() -> Path:
 
 def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement:
     """Read the document and lay the overlay on it. Raises BadInput with every fault of either file."""
-    document = strict_yaml.read(standard or standard_file())
-    acceptance = _validate(document)
+    acceptance = _document(standard or standard_file())
     if overlay is None:
         return Agreement(acceptance, ())
     changes = strict_yaml.read(overlay)
@@ -97,6 +97,21 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     if found:
         raise BadInput(tuple(found))
     return Agreement(Acceptance(acceptance=1, clauses=clauses), tuple(overlaid))
+
+
+def _document(path: Path) -> Acceptance:
+    """Read a document once as long as the file stays the same; strict reading costs half a second."""
+    try:
+        state = path.stat()
+    except OSError:
+        return _validate(strict_yaml.read(path))  # which says why it cannot be read
+    return _unchanged(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _unchanged(path: Path, modified: int, size: int) -> Acceptance:
+    del modified, size
+    return _validate(strict_yaml.read(path))
 
 
 def stored(canonical: str) -> Agreement:

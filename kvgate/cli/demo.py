@@ -98,6 +98,9 @@ def list_faults(as_json: bool) -> None:
 _PLATFORM = click.option(
     "--platform", type=click.Choice(order.PLATFORMS), default="rocm", show_default=True, help="node type"
 )
+_NODES = click.option(
+    "--nodes", type=click.IntRange(1, 512), default=2, show_default=True, help="nodes beside the array"
+)
 _VAR = click.option(
     "--var", type=click.Path(path_type=Path, file_okay=False), default=Path("var"), show_default=True,
     help="where ledger, evidence and keys go",
@@ -109,7 +112,7 @@ _FAULTS = click.option("--fault", "faults", multiple=True, metavar="NAME", help=
 @click.argument("gates", nargs=-1)
 @_FAULTS
 @_PLATFORM
-@click.option("--nodes", type=click.IntRange(1, 512), default=2, show_default=True)
+@_NODES
 @click.option("--list-faults", "list_", is_flag=True, help="name every fault and the clauses that notice it")
 @click.option("--json", "as_json", is_flag=True, help="with --list-faults: as JSON")
 @_VAR
@@ -183,7 +186,7 @@ def rack_group() -> None:
 
 
 @rack_group.command("serve")
-@click.option("--nodes", type=click.IntRange(1, 512), default=2, show_default=True)
+@_NODES
 @_PLATFORM
 @_FAULTS
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="first port; 0 takes free ones")
@@ -204,10 +207,10 @@ def serve(nodes: int, platform: str, faults: tuple[str, ...], port: int, invento
     file = inventory_out or var / "demo" / "inventory.yaml"
     keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     with _rack(nodes, platform, faults, port) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
         click.echo(read("{count} hosts up; inventory {path}; Ctrl-C ends them", count=len(rack.hosts), path=str(file)))
         stop.wait()
 

@@ -201,11 +201,14 @@ def _version(answer: Answer | CannotTell | None) -> str:
 
 
 @click.command("doctor")
-@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True)
-@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True, help="the rack")
 @click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
 )
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help="where raw outputs are kept",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="findings with stable keys, for programs")
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     """Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be mended first."""

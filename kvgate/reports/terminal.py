@@ -219,8 +219,9 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
 
 
 def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings."""
-    table = Table(*(Column(name, overflow="fold") for name in head), box=None, pad_edge=False)
+    """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
+    columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
+    table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
