@@ -11,6 +11,7 @@ _CONTROLLER = (
     "ctrl_loss_tmo", "reconnect_delay", "fast_io_fail_tmo", "kato", "hostnqn", "hostid", "numa_node",
     "device/current_link_speed", "device/current_link_width", "device/max_link_speed", "device/max_link_width",
     "device/numa_node", "device/aer_dev_correctable", "device/aer_dev_nonfatal", "device/aer_dev_fatal",
+    "device/../aer_dev_correctable", "device/../aer_dev_nonfatal", "device/../aer_dev_fatal",
     "nvme*/nsid", "nvme*/size", "nvme*/wwid", "nvme*/ana_state",
 )  # fmt: skip
 _SUBSYSTEM = ("subsysnqn", "iopolicy", "nvme*/nsid", "nvme*/size", "nvme*/wwid")

@@ -114,15 +114,16 @@ def test_trained_to_the_ordered_lanes(disk, ask, decide):
 
 @pytest.mark.clause("G1.2.19")
 def test_link_saw_no_uncorrected_errors(disk, ask, terms, decide):
-    link = facts.endpoint(ask(disk.host, probes.controllers()), disk.serial)
-    decide(pcie.no_uncorrected_errors(link, allowed=terms["uncorrected"]))
+    tree, service = ask.all(disk.host, probes.controllers(), pcie_probes.error_service())
+    decide(pcie.no_uncorrected_errors(facts.endpoint(tree, disk.serial), service, allowed=terms["uncorrected"]))
 
 
 @pytest.mark.clause("G1.2.20")
 def test_link_corrects_no_errors_while_watched(disk, ask, terms, decide):
-    trees = ask.twice(disk.host, probes.controllers())
+    trees, service = ask.twice(disk.host, probes.controllers()), ask(disk.host, pcie_probes.error_service())
     before, after = facts.endpoint(trees.before, disk.serial), facts.endpoint(trees.after, disk.serial)
-    decide(pcie.no_new_corrected_errors(Interval(before, after, trees.seconds), allowed=terms["corrected"]))
+    links = Interval(before, after, trees.seconds)
+    decide(pcie.no_new_corrected_errors(links, service, allowed=terms["corrected"]))
 
 
 @pytest.mark.clause("G1.2.21")

@@ -8,6 +8,7 @@ from lab.machine import Edit
 _TREE = r"grep -Hs '' /proc/sys/kernel/osrelease /sys/module/nvme_core/.*"
 _SMART = r"nvme smart-log /dev/nvme{n} -o json"
 _NVME2 = "/sys/class/nvme/nvme2"
+_KERNEL = "/proc/sys/kernel/osrelease:6.8.0-60-generic\n"
 
 
 def _tree(*pairs: tuple[str, str], every: bool = False, again: bool = False) -> tuple[Edit, ...]:
@@ -226,6 +227,26 @@ FAULTS: tuple[Fault, ...] = (
             ("nvme2/device/aer_dev_correctable:TOTAL_ERR_COR 0", "nvme2/device/aer_dev_correctable:TOTAL_ERR_COR 3"),
             again=True,
         ),
+    ),
+    Fault(
+        "disk-sends-bad-packets",
+        "the port above a disk corrects what the disk sends; the disk itself sees nothing",
+        "fx100-a",
+        stops=frozenset({"G1.2.20"}),
+        edits=_tree(
+            (
+                "nvme2/device/../aer_dev_correctable:TOTAL_ERR_COR 0",
+                "nvme2/device/../aer_dev_correctable:TOTAL_ERR_COR 3",
+            ),
+            again=True,
+        ),
+    ),
+    Fault(
+        "aer-counted-by-nobody",
+        "the firmware did not hand AER over: every counter is there and reads zero for ever",
+        "node-01",
+        undecided=frozenset({"G1.2.19", "G1.2.20", "G1.3.20"}),
+        edits=(Edit(r"grep -Hs '' \S+ /sys/bus/pci_express/drivers/aer/.*", stdout=_KERNEL),),
     ),
     Fault(
         "disk-aer-kept-by-firmware",
