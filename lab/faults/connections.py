@@ -131,6 +131,12 @@ FAULTS: tuple[Fault, ...] = (
         stops="29", on="node-02",
     ),
     _fault(
+        "cloned-config-json", "node-02 connects under node-01's host NQN, which a copied config.json brought along.",
+        Edit(_FILES, replace=(("/proc/sys/kernel", f'/etc/nvme/config.json:[{{"hostnqn": "{_ONE["hostnqn"]}", "subsystems": []}}]\n/proc/sys/kernel'),)),
+        Edit(_TREE, replace=((_TWO["hostnqn"], _ONE["hostnqn"]),)),
+        stops="29", on="node-02",
+    ),
+    _fault(
         "identity-changed-after-connect", "The host NQN file was rewritten; the connection runs under the old one.",
         Edit(_FILES, replace=((_ONE["hostnqn"], "nqn.2014-08.org.nvmexpress:uuid:9d1f4c52-7a10-4a44-9b3b-d0d0d0d0d0d0"),)),
         stops="30",
