@@ -71,3 +71,9 @@ def test_without_a_declaration_it_stays_undecided_with_its_own_reason() -> None:
 def test_a_declaration_never_stands_in_for_anything_else(body: Body, outcome: Outcome) -> None:
     found = judged(body, declaration(True))
     assert (found.verdict.outcome, found.basis) == (outcome, "measured")
+
+
+@pytest.mark.parametrize("order", [(True, False), (False, True)])
+def test_of_two_declarations_the_bad_one_counts(order: tuple[bool, bool]) -> None:
+    found = judged(not_offered, *(declaration(conforms, "*" if conforms else "fx100-a:*") for conforms in order))
+    assert found.verdict.outcome is Outcome.STOP
