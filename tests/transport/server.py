@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import getpass
 import os
 import signal
@@ -33,6 +35,7 @@ def make_key(path: Path, kind: str = "ed25519", passphrase: str = "", bits: int 
     return path
 
 
+@functools.cache
 def fingerprint(key: Path) -> str:
     done = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True)
     return done.stdout.split()[1]
@@ -200,4 +203,6 @@ class Wire:
                     return
                 sink.sendall(piece)
             except OSError:
+                with contextlib.suppress(OSError):
+                    sink.shutdown(socket.SHUT_RDWR)
                 return

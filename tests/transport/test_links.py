@@ -170,7 +170,7 @@ def test_a_killed_shell_is_a_lost_link_not_an_answer(plain: Sshd, transport: Bui
 
 def test_a_frozen_sshd_is_bounded_and_names_what_ran(sshd: Callable[..., Sshd], transport: Build) -> None:
     server = sshd()
-    wanted = transport(server.host(), deadlines=Deadlines(connect=2.0, login=2.0, channel=2.0, margin=-5.0))
+    wanted = transport(server.host(), deadlines=Deadlines(connect=2.0, login=2.0, channel=2.0, margin=-5.5))
     threading.Timer(2.0, server.signal, (signal.SIGSTOP,)).start()
     begun = time.monotonic()
     batch = run(wanted, "echo first", "sleep 4", "echo last", limit=4.0)
@@ -221,7 +221,7 @@ def test_a_host_that_allows_no_session_is_named(sshd: Callable[..., Sshd], ask: 
 
 def test_a_host_with_one_session_answers_run_after_run(sshd: Callable[..., Sshd], transport: Build) -> None:
     wanted = transport(sshd(options=("MaxSessions 1",)).host())
-    for _ in range(3):
+    for _ in range(2):
         assert isinstance(run(wanted, "sleep 5 & echo x").answers["0"], Answer)
 
 
