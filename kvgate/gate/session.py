@@ -149,7 +149,9 @@ class GateSession:
             for one in self.inventory.rack.declared
             if one.clause == owed.clause and fnmatchcase(owed.subject, one.subject)
         ]
-        if found:  # of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port
+        if (
+            found
+        ):  # of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port
             declaration = min(found, key=lambda one: one.conforms)
             note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
             required = say("{text}", text=self.clause(owed).text.en)
