@@ -95,6 +95,16 @@ def test_three_sources_agree() -> None:
     assert criteria.sources_agree(arrays, "md0", broken, detail).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, failed_devices=1)).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, states=("clean", "degraded"))).outcome is STOP
+    for state in ("resyncing", "resyncing (DELAYED)", "recovering (PENDING)", "reshaping", "FAILED", "Not Started"):
+        assert criteria.sources_agree(arrays, "md0", stat, replace(detail, states=("clean", state))).outcome is STOP
+    checking = replace(detail, states=("clean", "checking"))
+    assert criteria.sources_agree(arrays, "md0", stat, checking).outcome is PASS
+    assert criteria.sources_agree(arrays, "md0", stat, replace(detail, active_devices=None)).outcome is STOP
+    assert criteria.sources_agree(arrays, "md0", stat, replace(detail, level="raid1")).outcome is STOP
+    short = tuple(replace(one, wanted=4, working=3) for one in stat)
+    full = tuple(replace(one, wanted=4, working=4) for one in stat)
+    assert criteria.sources_agree(arrays, "md0", short, detail).outcome is STOP
+    assert criteria.sources_agree(arrays, "md0", full, detail).outcome is PASS
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, members=detail.members[:3])).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", (), detail).outcome is STOP
 
