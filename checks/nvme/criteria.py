@@ -108,8 +108,19 @@ def wholly_allocated(identity: IdCtrl, allowed: int) -> Verdict:
     return at_most("unallocated capacity", identity.unallocated_bytes, allowed, "B")
 
 
-def block_size(form: IdNs, ordered: int) -> Verdict:
-    """Logical blocks have the size ordered, in bytes, and carry no metadata."""
+def block_size(tree: NvmeTree, serial: str, form: IdNs, ordered: int) -> Verdict:
+    """Logical blocks have the size ordered, in bytes, and carry no metadata. ``form`` is that of the first namespace.
+
+    A disk is one namespace here: others beside it were not asked, and one of them may be formatted otherwise.
+    """
+    found = disk(tree, serial)
+    if isinstance(found, Phrase):
+        return Verdict.undecided(found, str(ordered))
+    if len(tree.namespaces(found)) > 1:
+        names = ", ".join(one.name for one in tree.namespaces(found))
+        return Verdict.undecided(
+            say("the disk is cut into {names}: only the first was asked", names=names), str(ordered)
+        )
     if form.metadata_bytes:
         measured = say("{bytes} B with {extra} B of metadata", bytes=form.block_bytes, extra=form.metadata_bytes)
         return Verdict.of(False, measured, say("{bytes} B without metadata", bytes=ordered), "B")
@@ -131,11 +142,23 @@ def no_media_errors(health: Health, allowed: int) -> Verdict:
 
 def spare_whole(health: Health, least: float) -> Verdict:
     """Spare blocks are (nearly) all there, in percent."""
-    return at_least("available spare", health.available_spare, least, "%")
+    return at_least("available spare", _share(health.available_spare), least, "%")
+
+
+def _share(percent: int) -> int | None:
+    # The specification knows 0 to 100; a disk that says 255 does not say how much it has.
+    return percent if percent <= 100 else None
 
 
 def spare_above_threshold(health: Health) -> Verdict:
     """Spare is above the threshold that the disk itself gives, in percent."""
+    if None in (_share(health.available_spare), _share(health.spare_threshold)):
+        why = say(
+            "spare {spare} %, threshold {threshold} %: no shares of a whole",
+            spare=health.available_spare,
+            threshold=health.spare_threshold,
+        )
+        return Verdict.undecided(why)
     measured = say("{spare} %", spare=health.available_spare)
     required = say("above the disk's own threshold of {threshold} %", threshold=health.spare_threshold)
     return Verdict.of(health.available_spare > health.spare_threshold, measured, required, "%")

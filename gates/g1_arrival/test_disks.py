@@ -44,7 +44,8 @@ def test_leaves_no_capacity_unallocated(disk, ask, terms, decide):
 
 @pytest.mark.clause("G1.2.7")
 def test_is_formatted_as_ordered(disk, ask, decide):
-    decide(criteria.block_size(ask(disk.host, probes.block_format(disk.serial)), ordered=disk.lba))
+    tree, form = ask.all(disk.host, probes.controllers(), probes.block_format(disk.serial))
+    decide(criteria.block_size(tree, disk.serial, form, ordered=disk.lba))
 
 
 @pytest.mark.clause("G1.2.8")
