@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from checks.bounds import at_least, at_most, exactly, same_text
 from checks.nvme.facts import KELVIN, Health, disk, size_bytes
+from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
 from checks.parsers.nvme_id_ctrl import IdCtrl
 from checks.parsers.nvme_id_ns import IdNs
@@ -231,6 +232,7 @@ def no_leftover(
     serial: str,
     signatures: Collection[Signature],
     blocks: Collection[Block],
+    mounted: Collection[Mounted],
     expected: Collection[str],
     mounts: Collection[str],
 ) -> Verdict:
@@ -247,12 +249,16 @@ def no_leftover(
     table = {one.name: one for one in blocks}
     if not names or any(name not in table for name in names):
         return Verdict.undecided(say("lsblk does not list the namespaces of {name}", name=found.name), required)
-    return worst([_clean(name, table, signatures, expected, mounts, required) for name in names])
+    points: dict[str, set[str]] = {one.name: set(one.mountpoints) for one in blocks}
+    for one in mounted:
+        points.setdefault(one.source.rsplit("/", 1)[-1], set()).add(one.target)
+    return worst([_clean(name, table, points, signatures, expected, mounts, required) for name in names])
 
 
 def _clean(
     name: str,
     table: dict[str, Block],
+    points: Mapping[str, Collection[str]],
     signatures: Collection[Signature],
     expected: Collection[str],
     mounts: Collection[str],
@@ -262,7 +268,7 @@ def _clean(
     standing = {one.type for one in signatures if one.device.removeprefix("/dev/") == name}
     standing |= {one.filesystem for one in (table[name], *parts) if one.filesystem}
     strange = standing - set(expected) - (_TABLES if parts else set())
-    elsewhere = {point for one in _below(name, table) for point in one.mountpoints} - set(mounts)
+    elsewhere = {point for one in _below(name, table) for point in points[one.name]} - set(mounts)
     words = sorted(strange) + sorted(f"mounted at {point}" for point in elsewhere)
     measured = say(
         "{name}: {standing}", name=name, standing=", ".join(sorted(standing) + words[len(strange) :]) or "nothing"

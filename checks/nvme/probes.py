@@ -77,3 +77,8 @@ def signatures(serial: str) -> Probe[tuple[wipefs.Signature, ...]]:
 def blocks() -> Probe[tuple[lsblk.Block, ...]]:
     """All block devices of a host and what stands on them."""
     return Probe("lsblk", ("lsblk", "-J", "-b", "-o", "NAME,TYPE,SIZE,FSTYPE,MOUNTPOINTS"), lsblk.parse)
+
+
+def blocks_of_old() -> Probe[tuple[lsblk.Block, ...]]:
+    """Ask a util-linux before 2.37 the same; it names one mount point a device, so the table of mounts is judged too."""
+    return Probe("lsblk-old", ("lsblk", "-J", "-b", "-o", "NAME,TYPE,SIZE,FSTYPE,MOUNTPOINT"), lsblk.parse)

@@ -8,6 +8,7 @@ from checks.nvme import criteria, facts, probes
 from checks.pcie import criteria as pcie
 from checks.pcie import probes as pcie_probes
 from checks.probe import Interval
+from checks.raid.probes import mounts as mount_table
 
 
 @pytest.mark.clause("G1.2.1")
@@ -143,8 +144,9 @@ def test_shares_a_numa_node_with_the_storage_port(disk, ask, decide):
 
 @pytest.mark.clause("G1.2.23")
 def test_holds_nothing_unexpected(disk, ask, decide):
-    tree, signatures, blocks = ask.all(disk.host, probes.controllers(), probes.signatures(disk.serial), probes.blocks())
+    tree, signatures, mounted = ask.all(disk.host, probes.controllers(), probes.signatures(disk.serial), mount_table())
+    blocks = ask(disk.host, probes.blocks(), otherwise=probes.blocks_of_old())
     mounts = {mount.path: mount.filesystem for mount in disk.machine.mounts}
     array = {"linux_raid_member"} if disk.machine.raid and disk.role == "member" else set()
     expected = array or set(mounts.values())
-    decide(criteria.no_leftover(tree, disk.serial, signatures, blocks, expected, mounts=list(mounts)))
+    decide(criteria.no_leftover(tree, disk.serial, signatures, blocks, mounted, expected, mounts=list(mounts)))

@@ -33,6 +33,23 @@ def _second_disk(serial: str) -> tuple[Edit, ...]:
 _BY_SERIAL = frozenset(f"G1.2.{number}" for number in range(3, 24))
 _NEW_ONLY = frozenset({"G1.2.10", "G1.2.12", "G1.2.22"})
 
+#: What looks like a fault and is none.
+TWINS: tuple[Fault, ...] = (
+    Fault(
+        "lsblk-before-2.37",
+        "the host's util-linux knows one mount point a device only",
+        "all",
+        edits=(
+            Edit(
+                r"lsblk .*MOUNTPOINTS",
+                stdout="",
+                stderr="lsblk: unknown column: NAME,TYPE,SIZE,FSTYPE,MOUNTPOINTS\n",
+                status=1,
+            ),
+        ),
+    ),
+)
+
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "disk-missing",
@@ -297,7 +314,7 @@ FAULTS: tuple[Fault, ...] = (
         "a baseline disk is mounted for something else as well",
         "node-01",
         stops=frozenset({"G1.2.23"}),
-        edits=(Edit(r"lsblk .*", replace=(('"/mnt/nvme0"', '"/mnt/nvme0", "/var/lib/docker"'),)),),
+        edits=(Edit(r"lsblk .*MOUNTPOINTS", replace=(('"/mnt/nvme0"', '"/mnt/nvme0", "/var/lib/docker"'),)),),
     ),
     Fault(
         "disk-no-nvme-cli",

@@ -9,6 +9,7 @@ import pytest
 
 from checks.nvme import criteria, facts
 from checks.parsers import lsblk, sysfs_nvme, wipefs
+from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
 from checks.parsers.nvme_id_ctrl import IdCtrl
 from checks.parsers.nvme_id_ns import IdNs
@@ -167,8 +168,24 @@ def block(
     return Block(name, kind, SIZE, fstype, mounts, (), children)
 
 
-def leftover(signatures: list[Signature], blocks: list[Block], expected: set[str]) -> Outcome:
-    return criteria.no_leftover(ARRAY, S3, signatures, blocks, expected, ["/mnt/nvme0"]).outcome
+def leftover(
+    signatures: list[Signature], blocks: list[Block], expected: set[str], mounted: tuple[Mounted, ...] = ()
+) -> Outcome:
+    return criteria.no_leftover(ARRAY, S3, signatures, blocks, mounted, expected, ["/mnt/nvme0"]).outcome
+
+
+@pytest.mark.parametrize("source", ["/dev/nvme2n1p1", "/dev/nvme2n1", "/dev/mapper/vg-lv"])
+def test_a_mount_that_an_old_lsblk_leaves_out_is_found_in_the_table_of_mounts(source: str) -> None:
+    blocks = [
+        block("nvme2n1", "xfs", mounts=("/mnt/nvme0",), children=("nvme2n1p1",)),
+        block("nvme2n1p1", kind="part", children=("vg-lv",)),
+        block("vg-lv", kind="lvm"),
+    ]
+    ordered = Mounted("/mnt/nvme0", "/dev/nvme2n1", None, "xfs", ())
+    other = Mounted("/elsewhere", "/dev/nvme3n1", None, "xfs", ())
+    hidden = Mounted("/var/lib/docker", source, None, "xfs", ())
+    assert leftover([], blocks, {"xfs"}, (ordered, other)) is PASS
+    assert leftover([], blocks, {"xfs"}, (ordered, other, hidden)) is STOP
 
 
 def test_leftovers() -> None:
