@@ -206,3 +206,22 @@ def test_free_space_and_inodes() -> None:
     assert mounted.inodes_free([SPACE], "/mnt/fx100", 50.1).outcome is STOP
     assert mounted.inodes_free([replace(SPACE, inodes=0)], "/mnt/fx100", 50.0).outcome is UNDECIDED
     assert mounted.inodes_free([replace(SPACE, inodes_free=None)], "/mnt/fx100", 50.0).outcome is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("source", "fs", "options", "wanted"),
+    [
+        ("192.168.100.10:/export/kv", "nfs4", "rw,vers=4.2,proto=rdma,addr=192.168.100.10", PASS),
+        ("fx100:/export/kv", "nfs4", "rw,addr=192.168.100.10", PASS),
+        ("fx100:/export/kv", "nfs4", "rw,addr=192.168.100.1", STOP),
+        ("192.168.100.10:/export/kv", "nfs", "rw,mountaddr=192.168.100.10,addr=10.0.0.5", STOP),
+        ("192.168.100.10:/export/kv", "nfs", "rw,mountaddr=192.168.100.10", UNDECIDED),
+        ("/dev/sda2", "ext4", "rw", STOP),
+    ],
+)
+def test_a_network_filesystem_comes_from_the_array(source: str, fs: str, options: str, wanted: Outcome) -> None:
+    here = mount("/mnt/kv", source, options, fs)
+    assert mounted.served([here], "/mnt/kv", ["192.168.100.10"]).outcome is wanted
+    assert mounted.served([here, here], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
+    assert mounted.served([], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
+    assert mounted.served([here], "/mnt/kv", []).outcome is not PASS
