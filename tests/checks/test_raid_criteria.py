@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from checks.parsers import df, mdadm_detail, mdstat, statfs, sysfs_nvme, xfs_info
+from checks.parsers import df, mdadm_detail, mdstat, readlink, statfs, sysfs_nvme, xfs_info
 from checks.parsers.findmnt import Mounted
 from checks.parsers.sysfs_md import MdArray, MdArrays, MdMember
-from checks.raid import criteria, mounted
+from checks.raid import criteria, mounted, probes
 from checks.raid.facts import Source
 from checks.verdict import Outcome
 
@@ -225,3 +227,9 @@ def test_a_network_filesystem_comes_from_the_array(source: str, fs: str, options
     assert mounted.served([here, here], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
     assert mounted.served([], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
     assert mounted.served([here], "/mnt/kv", []).outcome is not PASS
+
+
+def test_a_stable_name_is_resolved_though_its_folder_is_absent(tmp_path: Path) -> None:
+    missing = f"{tmp_path}/md/kv"
+    said = subprocess.run(shlex.split(probes.resolved(missing).command()), capture_output=True, text=True, check=False)
+    assert (said.returncode, readlink.parse(said.stdout)) == (0, missing)
