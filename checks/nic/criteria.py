@@ -189,7 +189,7 @@ def corrects_with(fec: Fec, ordered: str) -> Verdict:
     """The active error correction is the ordered one alone (rs, baser, off)."""
     required = say("active: {ordered}", ordered=ordered)
     if not fec.active or "auto" in {word.lower() for word in fec.active}:
-        return Verdict.undecided(say("the driver does not report the active error correction"), required)
+        return Verdict.not_offered(say("the driver does not report the active error correction"), required)
     active = {word.lower() for word in fec.active}
     return Verdict.of(active <= _ENCODINGS[ordered], say("active: {words}", words=" ".join(fec.active)), required)
 
@@ -222,7 +222,7 @@ def rings_full(rings: Rings) -> Verdict:
 def numa_is(node: int | None, ordered: int) -> Verdict:
     """The port hangs on the ordered NUMA node; -1 in sysfs means that the firmware does not say."""
     if node is None:
-        return Verdict.undecided(say("the firmware does not tell the NUMA node of this slot"), required=str(ordered))
+        return Verdict.not_offered(say("the firmware does not tell the NUMA node of this slot"), required=str(ordered))
     return bounds.exactly("NUMA node", node, ordered)
 
 

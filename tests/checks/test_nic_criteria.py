@@ -371,3 +371,9 @@ def test_the_address_stands_on_the_port_its_bond_or_vlan(
         port("eno1", "aa:aa:aa:aa:aa:aa"),
     ]
     assert criteria.addressed(addresses, interfaces, "ens1f0np0", ordered).outcome is outcome
+
+
+def test_what_driver_or_firmware_keeps_to_itself_may_be_declared() -> None:
+    assert criteria.numa_is(None, 0).declarable
+    assert criteria.corrects_with(Fec("eth0", (), (), None, None), "rs").declarable
+    assert not criteria.runs_at(facts.Link(None, None, None, None), 10**11).declarable
