@@ -11,6 +11,7 @@ from kvgate import agreement as agreements
 from kvgate.errors import BadInput
 from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
+from kvgate.inventory.relations import gaps
 from kvgate.inventory.subjects import things
 from kvgate.reports.messages import Reader, language
 
@@ -46,6 +47,7 @@ def check(file: Path, as_json: bool) -> None:
                     "hosts": list(inventory.rack.hosts),
                     "fingerprint": inventory.fingerprint,
                     "owed": {"G1": len(owed)},
+                    "gaps": [str(gap) for gap in gaps(inventory.rack)],
                 }
             )
         )
@@ -61,6 +63,8 @@ def check(file: Path, as_json: bool) -> None:
             owed=len(owed),
         )
     )
+    for gap in gaps(inventory.rack):
+        click.echo(read("note: {gap}", gap=gap), err=True)
     for change in agreement.overlaid:
         click.echo(f"  {change.clause} {change.what}: {change.before} -> {change.after} ({change.origin})")
 

@@ -31,6 +31,7 @@ class Answers:
         self.evidence = evidence
         self._index: dict[tuple[str, str, int], int] = {}
         self._met: dict[tuple[str, int], Met] = {}
+        self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
@@ -40,6 +41,8 @@ class Answers:
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
         self._met[host, sample] = met
+        if met.boot_id:
+            self._boots.setdefault(host, set()).add(met.boot_id)
 
     def numbers(self, host: str, probe: Probe[Any], sample: int = 1) -> list[int]:
         """Return the evidence number of an answer, as a list of one, or none."""
@@ -47,7 +50,13 @@ class Answers:
         return [] if number is None else [number]
 
     def fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        """Read a fact. Raises CannotTell with the reason; reads each answer once."""
+        """Read a fact. Raises CannotTell with the reason; reads each answer once.
+
+        A host that booted in the middle of the run tells nothing: its devices may have other names since, its counters
+        began anew, and two of its answers need not be about one machine state.
+        """
+        if len(self._boots.get(host, ())) > 1:
+            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
         if place not in self._facts:
             try:

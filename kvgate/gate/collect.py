@@ -110,6 +110,14 @@ def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
     return names
 
 
+def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:
+    """Tell answers which boots earlier rounds of the same run met, so that none of them is put beside another boot's."""
+    found = answers or Answers(evidence)
+    for batch in evidence.batches():
+        found.meet(batch.host, 0, Met(batch.host_key, batch.boot_id, batch.clock, batch.monotonic))
+    return found
+
+
 def replay(evidence: Evidence) -> Answers:
     """Return the answers of a stored run, as they were kept."""
     answers = Answers(evidence)

@@ -19,6 +19,7 @@ from checks.verdict import Outcome
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
+from kvgate.inventory.relations import gaps
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
 
@@ -200,7 +201,7 @@ def _evidence(judged: Judged | None) -> str:
 
 
 def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
-    lines: list[str] = []
+    lines = [read("not looked at: {gap}", gap=gap) for gap in gaps(session.inventory.rack)]
     if session.evidence is not None:
         lines.append(read("evidence: {path}", path=str(session.evidence.path)))
     if session.run is not None:
