@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -160,6 +161,17 @@ def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list
         if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
             wanted = "a subject of this inventory, such as " + ", ".join(subjects[:4])
             strange.append(Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted))
+    if gate == "G1":
+        strange += _unasked(rack, file, items)
     if strange:
         raise BadInput(tuple(strange))
     return items
+
+
+def _unasked(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:
+    """Hosts that owe nothing that could keep the gate shut: a PASS of the rack would seem to speak for them."""
+    asked = {thing.host for item, thing in items if item.blocking}
+    for name in rack.hosts:
+        if name not in asked:
+            wanted = "something ordered of it (system, disks, nics, ...), or no such host in the rack"
+            yield Fault(file, 0, 0, f"hosts.{name}", "nothing that a blocking clause is about", wanted)
