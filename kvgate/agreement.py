@@ -150,22 +150,42 @@ def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list
         items = owed(agreement.acceptance, rack, gate)
     except KeyError as error:
         raise BadInput((Fault(file, 0, 0, "where", f"trait {error}", "a trait of the clause's subject"),)) from None
-    subjects = [thing.id for thing in things(rack)]
-    strange: list[Fault] = []
-    for index, declaration in enumerate(rack.declared):
-        place = f"declared[{index}]"
-        if declaration.clause not in agreement.acceptance.clauses:
-            strange.append(
-                Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
-            )
-        if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
-            wanted = "a subject of this inventory, such as " + ", ".join(subjects[:4])
-            strange.append(Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted))
+    strange = [*_strange(agreement.acceptance, rack, file), *_contradicted(rack, file, items)]
     if gate == "G1":
         strange += _unasked(rack, file, items)
     if strange:
         raise BadInput(tuple(strange))
     return items
+
+
+def _strange(acceptance: Acceptance, rack: Rack, file: str) -> Iterator[Fault]:
+    """Declarations that answer for nothing: an unknown clause, or no subject of the clause's kind."""
+    everything = list(things(rack))
+    for index, declaration in enumerate(rack.declared):
+        place = f"declared[{index}]"
+        clause = acceptance.clauses.get(declaration.clause)
+        if clause is None:
+            yield Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
+        subjects = [thing.id for thing in everything if clause is None or thing.kind is clause.subject]
+        if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
+            kind = "subject" if clause is None else clause.subject.value
+            wanted = f"a {kind} of this inventory" + (f", such as {', '.join(subjects[:4])}" if subjects else "")
+            yield Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted)
+
+
+def _contradicted(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:
+    """Subjects that one declaration calls good and another one bad."""
+    for item, _ in items:
+        given = [
+            (index, declaration)
+            for index, declaration in enumerate(rack.declared)
+            if declaration.clause == item.clause and fnmatchcase(item.subject, declaration.subject)
+        ]
+        for index, declaration in given[1:]:
+            if declaration.conforms is not given[0][1].conforms:
+                found = f"the opposite of declared[{given[0][0]}] for {item.clause} on {item.subject}"
+                yield Fault(file, 0, 0, f"declared[{index}]", found, "one answer")
+                break
 
 
 def _unasked(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:

@@ -204,7 +204,9 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     run = ledger.unfinished(prepared.inventory.rack.campaign, options.gate)
     if run is None:
         raise NotAllowed(f"no unfinished run of {options.gate} in this campaign: leave --only-stale away")
-    text = prepared.inventory.text_digest  # not the fingerprint: what was ordered of a disk or declared by a person counts, too
+    text = (
+        prepared.inventory.text_digest
+    )  # not the fingerprint: what was ordered of a disk or declared by a person counts, too
     if run.acceptance_digest != prepared.agreement.digest or run.inventory_digest != text:
         raise NotAllowed(
             f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
