@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib.resources import files
@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
-from checks.acceptance import Acceptance, Limit, LimitValue, Origin
+from checks.acceptance import Acceptance, Clause, Limit, LimitValue, Text
 from checks.decision import Owed
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
@@ -20,6 +20,8 @@ from kvgate.inventory.faults import faults
 from kvgate.inventory.model import Rack
 from kvgate.inventory.strict_yaml import Document
 from kvgate.inventory.subjects import Thing, owed, things
+
+_ABSENT = "-"
 
 
 class _Change(BaseModel):
@@ -35,7 +37,7 @@ class _Overlay(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Overlaid:
-    """One number (or weight) that a campaign changed, before and after."""
+    """One thing in which an agreement differs from the standard document, before and after; ``origin`` only of numbers."""
 
     clause: str
     what: str
@@ -79,7 +81,6 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     except ValidationError as error:
         raise BadInput(tuple(found + list(faults(error, changes, _Overlay)))) from None
     clauses = dict(acceptance.clauses)
-    overlaid: list[Overlaid] = []
     for clause_id, change in wanted.overlay.items():
         if (clause := clauses.get(clause_id)) is None:
             found.append(changes.fault(("overlay", clause_id), repr(clause_id), "a clause of the document", key=True))
@@ -89,24 +90,64 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
             if (fault := _misfit(changes, clause_id, name, limit, limits)) is not None:
                 found.append(fault)
                 continue
-            overlaid.append(Overlaid(clause_id, name, _show(limits[name]), _show(limit), limit.origin.value))
             limits[name] = limit
-        weight = change.weight or clause.weight
-        if weight != clause.weight:
-            overlaid.append(Overlaid(clause_id, "weight", clause.weight, weight, Origin.CONTRACT.value))
-        clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": weight})
+        clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": change.weight or clause.weight})
     if found:
         raise BadInput(tuple(found))
-    return Agreement(Acceptance(acceptance=1, clauses=clauses), tuple(overlaid))
+    return _agreement(Acceptance(acceptance=1, clauses=clauses), acceptance)
 
 
-def stored(canonical: str) -> Agreement:
-    """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read."""
+def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:
+    """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read.
+
+    ``overlaid`` is what it differs in from ``standard`` (the document of this installation): the campaign's own numbers,
+    and whatever another version of the document said.
+    """
     try:
-        return Agreement(Acceptance.model_validate_json(canonical, strict=False), ())
+        found = Acceptance.model_validate_json(canonical, strict=False)
+        return _agreement(found, standard or _validate(strict_yaml.read(standard_file())))
     except ValidationError as error:
         message = str(error).splitlines()[0]
         raise BadInput((Fault("stored acceptance", 0, 0, "file", message, "the clauses of a run"),)) from None
+
+
+def _agreement(effective: Acceptance, standard: Acceptance) -> Agreement:
+    return Agreement(effective, differences(standard, effective))
+
+
+def differences(before: Acceptance, after: Acceptance) -> tuple[Overlaid, ...]:
+    """Return everything in which two agreements differ, in the order of the second; remedies do not decide and are left out."""
+    found: list[Overlaid] = []
+    for name, clause in after.clauses.items():
+        if (old := before.clauses.get(name)) is None:
+            found.append(Overlaid(name, "clause", _ABSENT, clause.check, ""))
+        else:
+            found += _changes(name, old, clause)
+    found += [
+        Overlaid(name, "clause", clause.check, _ABSENT, "")
+        for name, clause in before.clauses.items()
+        if name not in after.clauses
+    ]
+    return tuple(found)
+
+
+def _changes(name: str, before: Clause, after: Clause) -> Iterator[Overlaid]:
+    for limit in dict.fromkeys((*after.limits, *before.limits)):
+        old, new = before.limits.get(limit), after.limits.get(limit)
+        if old is None or new is None or (old.value, old.unit, old.origin) != (new.value, new.unit, new.origin):
+            yield Overlaid(name, limit, _show(old), _show(new), new.origin.value if new else "")
+    for what in ("weight", "check", "subject", "where", "level", "answer", "text"):
+        one, other = getattr(before, what), getattr(after, what)
+        if one != other:
+            yield Overlaid(name, what, _word(one), _word(other), "")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Text):
+        return value.en
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} {' or '.join(words)}" for key, words in value.items()) or _ABSENT
+    return str(value)
 
 
 def _validate(document: Document) -> Acceptance:
@@ -140,8 +181,8 @@ def _kind(value: LimitValue) -> str:
     return "word" if isinstance(value, str) else "list"
 
 
-def _show(limit: Limit) -> str:
-    return f"{limit.value} {limit.unit}".strip()
+def _show(limit: Limit | None) -> str:
+    return _ABSENT if limit is None else f"{limit.value} {limit.unit}".strip()
 
 
 def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list[tuple[Owed, Thing]]:
