@@ -24,8 +24,12 @@ def iommu_passes_through(found: Iommu, bdfs: Collection[str]) -> Verdict:
         return Verdict.undecided(
             say("none of the storage devices of the inventory has a driver and an IOMMU group"), required
         )
+    silent = [bdf for bdf in bdfs if bdf not in types]
     translated = [f"{bdf} {kind}" for bdf, kind in known.items() if kind != "identity"]
     measured = ", ".join(translated) if translated else say("identity for {count} devices", count=len(known))
+    if silent and not translated:
+        note = say("{device} has no driver or no IOMMU group, so nothing is known of it", device=silent[0])
+        return Verdict.undecided(note, required, measured)
     return Verdict.of(not translated, measured, required)
 
 
