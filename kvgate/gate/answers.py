@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused
+from kvgate.errors import CannotTell, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
@@ -83,7 +83,11 @@ class Answers:
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
             raise CannotTell(f"{host} was not met twice in this run")
-        if not first.boot_id or first.boot_id != second.boot_id:
+        if not first.boot_id and not second.boot_id:
+            raise NotAskable(
+                f"{host} is asked one command at a time, so nobody knows whether it was rebooted in between"
+            )
+        if first.boot_id != second.boot_id:
             raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
         return second.monotonic - first.monotonic
 
@@ -103,6 +107,8 @@ class Answers:
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
+        if met is not None and met.clock is None and not met.boot_id:
+            raise NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
         if met is None or met.clock is None:
             raise CannotTell(f"{host} did not tell its time")
         return met.clock.low, met.clock.high

@@ -132,7 +132,8 @@ class SshTransport:
 
     def _link(self, name: str, host: Host, notes: list[str]) -> Link:
         user = host.user or self._defaults.user
-        identity = Path(self._defaults.identity).expanduser() if self._defaults.identity else None
+        own = host.identity or self._defaults.identity
+        identity = Path(own).expanduser() if own else None
         endpoint = self._resolver.resolve(host.address, host.port if host.port != 22 else None, user)
         if identity is not None:
             endpoint = replace(endpoint, identities=(identity, *endpoint.identities))
