@@ -15,8 +15,10 @@ from kvgate import agreement as agreements
 from kvgate.draft import first_contact, page
 from kvgate.errors import BadInput, CannotTell, NotAllowed
 from kvgate.inventory import reader
+from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Defaults, Rack
 from kvgate.inventory.subjects import things
+from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.terminal import Progress
 from kvgate.transport.ssh_config import Resolver
@@ -53,6 +55,8 @@ def check(file: Path, as_json: bool) -> None:
                     "hosts": list(inventory.rack.hosts),
                     "fingerprint": inventory.fingerprint,
                     "owed": {"G1": len(owed)},
+                    "overlaid": [asdict(change) for change in agreement.overlaid],
+                    "not_covered": [{"what": str(gap.what), "hosts": list(gap.hosts)} for gap in gaps(inventory.rack)],
                 }
             )
         )
@@ -68,8 +72,8 @@ def check(file: Path, as_json: bool) -> None:
             owed=len(owed),
         )
     )
-    for change in agreement.overlaid:
-        click.echo(f"  {change.clause} {change.what}: {change.before} -> {change.after} ({change.origin})")
+    for line in (*basis.overlaid(agreement.overlaid, read), *basis.not_covered(inventory.rack, read)):
+        click.echo(line)
 
 
 @group.command("schema")
