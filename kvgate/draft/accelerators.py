@@ -81,7 +81,7 @@ def _cards(looked: Looked, platform: str, seen: tuple[pci.Function, ...]) -> Ite
     yield Entry(
         "memory",
         same(
-            "192 GB",
+            "memory of a card such as 192 GB",
             known.memory,
             lambda card: f"{card.memory} B" if card.memory else None,
             _memory(looked, known.memory),

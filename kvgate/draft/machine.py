@@ -9,12 +9,14 @@ from typing import Any
 from checks.fabric.probes import target
 from checks.host import probes as host
 from checks.nvme.probes import controllers
+from checks.parsers.cmdline import CommandLine
 from checks.parsers.dmidecode import Firmware
 from checks.parsers.sysctl import Settings
 from checks.probe import Probe
 from checks.roce.probes import links
 from kvgate.draft.form import AGREED, Entry, Known, Leaf, Open, Remark
 from kvgate.draft.look import Looked
+from kvgate.evidence.mask import Masker
 
 #: Words of the kernel command line that belong to one machine's boot, not to an agreement.
 _BOOT = re.compile(
@@ -65,16 +67,16 @@ def system(looked: Looked, role: str | None) -> Iterator[Entry | Remark]:
         Entry("cores", cores),
     ])  # fmt: skip
     yield Entry("memory", [
-        Entry("size", looked.value("1536 GiB", firm, _size)),
+        Entry("size", looked.value("size such as 1536 GiB", firm, _size)),
         Entry("dimms", looked.value("count", firm, lambda f: len(f.modules) or None)),
         Entry("speed", looked.value("MT/s, one for all modules", firm, _speed, _rated(looked))),
     ])  # fmt: skip
     yield Entry("bios", looked.value("version", firm, lambda f: f.version))
-    yield Entry("kernel", looked.value("uname -r", host.kernel(), lambda f: f.release, AGREED))
+    yield Entry("kernel", looked.value("release, as uname -r prints it", host.kernel(), lambda f: f.release, AGREED))
     words = looked.value(
-        "[iommu=pt]",
+        "words such as [iommu=pt]",
         host.command_line(),
-        lambda f: tuple(w for w in f.words if not _BOOT.fullmatch(w)),
+        _agreed,
         "keep the agreed words alone",
     )
     yield Entry("cmdline", words)
@@ -97,6 +99,12 @@ def system(looked: Looked, role: str | None) -> Iterator[Entry | Remark]:
         ),
     )
     yield Entry("hugepages", looked.value("count", mem, lambda f: f.hugepages, AGREED))
+
+
+def _agreed(found: CommandLine) -> tuple[str, ...]:
+    """Words that may belong to an agreement; a secret among them stays on the host."""
+    mask = Masker()
+    return tuple(mask.mask_text(word)[0] for word in found.words if not _BOOT.fullmatch(word))
 
 
 def _size(firmware: Firmware) -> str | None:
@@ -136,7 +144,7 @@ def _loaded(looked: Looked) -> Iterator[Entry | Remark]:
     if not wanted:
         yield Remark("modules: no NVMe-oF and no RDMA was seen, so none is expected")
     elif kernel is None:
-        yield Entry("modules", Open("name: any", "the kernel release is not known"))
+        yield Entry("modules", Open("names with a version or `any`", "the kernel release is not known"))
     else:
 
         def version(name: str) -> Leaf:

@@ -81,13 +81,8 @@ def entries(looked: Looked) -> Iterator[Entry | Remark]:
         yield Entry("nics", Open("the storage ports of this host", str(error)))
         return
     ports, known = storage_ports(looked)
-    try:
-        carried = looked.fact(roce.links())
-    except CannotTell as error:
-        carried = ()
-        yield Remark(f"RDMA devices could not be told: {error}")
     yield (
-        Entry("nics", tuple(Item(list(_port(looked, port, known, carried))) for port in ports))
+        Entry("nics", tuple(Item(list(_port(looked, port, known))) for port in ports))
         if ports
         else Remark("nics: no port was seen")
     )
@@ -99,7 +94,7 @@ def entries(looked: Looked) -> Iterator[Entry | Remark]:
             )
 
 
-def _port(looked: Looked, port: Interface, known: bool, carried: tuple[Port, ...]) -> Iterator[Entry | Remark]:
+def _port(looked: Looked, port: Interface, known: bool) -> Iterator[Entry | Remark]:
     name = port.name
     device: NetDevice | None = looked.may(nic.device(name))
     yield Entry("name", Known(name, "the kernel's name of today"))
@@ -114,15 +109,17 @@ def _port(looked: Looked, port: Interface, known: bool, carried: tuple[Port, ...
     yield Entry("firmware", _firmware(looked, name))
     yield Entry(
         "speed",
-        _first(looked, "100 Gb/s", lambda fact: _rate(link(fact).speed_mbps), nic.settings(name), nic.device(name)),
+        _first(
+            looked,
+            "rate such as 100 Gb/s",
+            lambda fact: _rate(link(fact).speed_mbps),
+            nic.settings(name),
+            nic.device(name),
+        ),
     )
     yield Entry("mtu", Known(port.mtu, "bytes; compare with the agreement"))
     yield from _addressed(looked, port)
-    for one in carried:
-        if one.netdev == name:
-            yield Entry("rdma", Known(one.device, "seen today"))
-            if one.number != 1:
-                yield Entry("rdma_port", Known(one.number))
+    yield from _rdma(looked, name)
     yield Entry(
         "bdf",
         Known(port.parent, "the slot; compare with the slot plan")
@@ -142,11 +139,31 @@ def _port(looked: Looked, port: Interface, known: bool, carried: tuple[Port, ...
     yield Entry(
         "fec", looked.value("rs, baser, off or none", nic.fec(name), _fec, "compare with the agreement and the switch")
     )
-    if device is not None and device.numa is not None:
-        yield Entry("numa", Known(device.numa, "NUMA node of the slot"))
-    else:
-        yield Remark("numa: the kernel does not tell the NUMA node of the slot")
+    yield _numa(looked, name)
     yield from _cabling(looked, name)
+
+
+def _rdma(looked: Looked, name: str) -> Iterator[Entry | Remark]:
+    try:
+        carried: tuple[Port, ...] = looked.fact(roce.links())
+    except CannotTell as error:
+        yield Entry("rdma", Open("RDMA device such as mlx5_0, or delete the line", str(error)))
+        return
+    for one in carried:
+        if one.netdev == name:
+            yield Entry("rdma", Known(one.device, "seen today"))
+            if one.number != 1:
+                yield Entry("rdma_port", Known(one.number))
+
+
+def _numa(looked: Looked, name: str) -> Entry | Remark:
+    try:
+        node = looked.fact(nic.device(name)).numa
+    except CannotTell as error:
+        return Entry("numa", Open("NUMA node of the slot, or delete the line", str(error)))
+    if node is None:
+        return Remark("numa: the kernel does not tell the NUMA node of the slot")
+    return Entry("numa", Known(node, "NUMA node of the slot"))
 
 
 def _first(looked: Looked, wanted: str, take: Any, *probes: Probe[Any]) -> Leaf:

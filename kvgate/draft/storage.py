@@ -22,7 +22,10 @@ from kvgate.draft.form import Entry, Item, Known, Leaf, Node, Open, Remark
 from kvgate.draft.look import Looked
 from kvgate.errors import CannotTell
 
-_SYSTEM = re.compile(r"/|/(boot|usr|var|home|tmp|opt|root|srv|snap|run|etc)(/.*)?", re.ASCII)
+_SYSTEM = re.compile(
+    r"/|/(usr|var|home|tmp|opt|root|srv|run)|/var/(log|tmp|lib)|/(boot|snap|etc|run|var/lib/(docker|kubelet|containers))(/.*)?",
+    re.ASCII,
+)
 _KEPT = ("xfs", "ext4", "nfs", "nfs4")
 _STABLE = re.compile(r"/dev/(md[A-Za-z0-9_/-]+|disk/by-\S+|mapper/\S+)", re.ASCII)
 #: What the kernel prints of itself; everything else was asked for by somebody.
@@ -52,6 +55,10 @@ def entries(looked: Looked) -> Iterator[Entry | Remark]:
     """Disks, raid, mounts, nvmeof."""
     yield from _list("disks", "no local NVMe disk was seen", looked, _disks)
     yield from _list("raid", "no md array for data was seen", looked, _arrays)
+    arrays = looked.may(raid.arrays())
+    for array in arrays.arrays if arrays else ():
+        if f"/dev/{array.name}" in _system(looked):
+            yield Remark(f"another md array, carries the system: {array.name} {array.level}; add it if it was ordered")
     yield from _list("mounts", "no xfs, ext4 or nfs mount for data was seen", looked, _mounts)
     yield from _list("nvmeof", "no NVMe-oF connection was seen", looked, _connections)
 
@@ -141,10 +148,14 @@ def _on(device: str, spaces: list[str]) -> bool:
 
 
 def _arrays(looked: Looked) -> Iterator[Item]:
-    system = {one.source for one in looked.may(raid.mounts()) or () if _SYSTEM.fullmatch(one.target)}
     for array in looked.fact(raid.arrays()).arrays:
-        if f"/dev/{array.name}" not in system:
+        if f"/dev/{array.name}" not in _system(looked):
             yield Item(_array(array))
+
+
+def _system(looked: Looked) -> set[str]:
+    """Devices that carry the system itself."""
+    return {one.source for one in looked.may(raid.mounts()) or () if _SYSTEM.fullmatch(one.target)}
 
 
 def _array(array: MdArray) -> list[Entry | Remark]:
@@ -164,7 +175,9 @@ def _array(array: MdArray) -> list[Entry | Remark]:
         Entry("members", Open("count", "md does not tell it") if array.raid_disks is None else Known(array.raid_disks)),
         Entry(
             "chunk",
-            Open("512 KiB", "md does not tell it") if array.chunk_bytes is None else Known(_kib(array.chunk_bytes)),
+            Open("size such as 512 KiB", "md does not tell it")
+            if array.chunk_bytes is None
+            else Known(_kib(array.chunk_bytes)),
         ),
     ]
 
@@ -203,7 +216,7 @@ def _mount(looked: Looked, mount: Mounted) -> Iterator[Entry | Remark]:
     seen = "is set today" if "discard" in mount.options else "is not set today"
     yield Remark(f"forbidden: [discard]   agree on options that must not be set; discard {seen}")
     size = looked.value(
-        "15.36 TB",
+        "capacity such as 15.36 TB",
         raid.space(mount.target),
         lambda rows: next((f"{row.size} B" for row in rows if row.target == mount.target and row.size), None),
         "as df counts it; the order gives the device's size",
@@ -260,7 +273,7 @@ def _connection(tree: NvmeTree, nqn: str) -> list[Entry | Remark]:
         Entry("nqn", Known(nqn)),
         Entry("transport", same("rdma or tcp", [one.transport for one in found.paths])),
         Entry("address", _address(ends)),
-        Entry("port", same("4420", [int(end.port) for end in ends if end.port.isdecimal()])),
+        Entry("port", same("port such as 4420", [int(end.port) for end in ends if end.port.isdecimal()])),
         Entry("paths", Known(len(found.paths), f"{live} of them live; compare with the cabling plan")),
         Entry("queues", same("I/O queues", [None if one.queue_count is None else one.queue_count - 1 for one in found.paths])),
         Entry("namespaces", Known(len(found.namespaces))),
