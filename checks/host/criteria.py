@@ -22,7 +22,7 @@ from checks.parsers.sysfs_edac import MemoryErrors
 from checks.parsers.sysfs_iommu import Iommu
 from checks.parsers.sysfs_module import DriverModules
 from checks.parsers.timedatectl import TimeDate
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.probe import Interval
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict, worst
@@ -33,12 +33,12 @@ _FAILING = ("fail", "lost", "non-redundant", "not redundant", "insufficient", "e
 
 def host_key_pinned(presented: str | None, pinned: str) -> Verdict:
     """The host presents the key that the inventory pins."""
-    return bounds.same_text("host key", presented, pinned)
+    return bounds.same_text(say("host key"), presented, pinned)
 
 
 def kernel_ordered(release: str, ordered: str) -> Verdict:
     """The kernel that runs is the one ordered, to the last word of its release."""
-    return bounds.same_text("kernel release", release, ordered)
+    return bounds.same_text(say("kernel release"), release, ordered)
 
 
 def processors_ordered(found: Processors, model: str, sockets: int, cores: int) -> Verdict:
@@ -69,7 +69,7 @@ def modules_ordered(firmware: Firmware, ordered: int) -> Verdict:
     """As many memory modules are plugged in as were ordered."""
     if firmware.slots == 0:
         return Verdict.undecided(say("the firmware's tables list no memory slots"), required=str(ordered))
-    return bounds.exactly("memory modules", len(firmware.modules), ordered)
+    return bounds.exactly(say("memory modules"), len(firmware.modules), ordered)
 
 
 def modules_at_speed(firmware: Firmware, ordered: int) -> Verdict:
@@ -96,7 +96,7 @@ def no_uncorrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
     """No memory controller has counted an uncorrected error since boot."""
     if not errors.controllers:
         return Verdict.undecided(_no_edac(), say("at most {limit}", limit=allowed))
-    return bounds.at_most("uncorrected memory errors", sum(mc.uncorrected for mc in errors.controllers), allowed)
+    return bounds.at_most(say("uncorrected memory errors"), sum(mc.uncorrected for mc in errors.controllers), allowed)
 
 
 def no_new_corrected_memory_errors(watched: Interval[MemoryErrors], allowed: int) -> Verdict:
@@ -112,7 +112,7 @@ def no_new_corrected_memory_errors(watched: Interval[MemoryErrors], allowed: int
     if first.keys() != last.keys() or any(last[name] < first[name] for name in first):
         return Verdict.undecided(say("the counts went backwards: the driver was loaded anew"), required)
     new = sum(last.values()) - sum(first.values())
-    verdict = bounds.at_most("new corrected memory errors", new, allowed)
+    verdict = bounds.at_most(say("new corrected memory errors"), new, allowed)
     seconds, total = f"{watched.seconds:.0f}", sum(last.values())
     return verdict.with_note(say("watched for {seconds} s; {total} since boot", seconds=seconds, total=total))
 
@@ -125,7 +125,7 @@ def _no_edac() -> Phrase:
 
 def firmware_ordered(firmware: Firmware, ordered: str) -> Verdict:
     """The firmware's version is the one ordered."""
-    return bounds.same_text("firmware version", firmware.version, ordered)
+    return bounds.same_text(say("firmware version"), firmware.version, ordered)
 
 
 def booted_with(found: CommandLine, ordered: Sequence[str]) -> Verdict:
@@ -162,7 +162,7 @@ def numa_balancing_as_agreed(settings: Settings, on: bool) -> Verdict:
 
 def hugepages_reserved(memory: Memory, ordered: int) -> Verdict:
     """As many default huge pages are reserved as were agreed."""
-    return bounds.exactly("huge pages", memory.hugepages, ordered)
+    return bounds.exactly(say("huge pages"), memory.hugepages, ordered)
 
 
 def governed_by(found: Governors, wanted: str) -> Verdict:
@@ -231,7 +231,7 @@ def modules_loaded(found: DriverModules, ordered: Mapping[str, str]) -> Verdict:
     for name, version in ordered.items():
         if version != "any" and name in there and (has := there[name].version or found.kernel) != version:
             wrong.append(say("{name} is {version}", name=name, version=has))
-    return Verdict.of(not wrong, wrong[0] if wrong else say("all loaded"), required)
+    return Verdict.of(not wrong, joined(wrong[:4]) if wrong else say("all loaded"), required)
 
 
 def modules_of_one_tree(found: DriverModules, ordered: Collection[str], family: Collection[str]) -> Verdict:

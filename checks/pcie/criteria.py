@@ -50,7 +50,7 @@ def trained_speed(link: Link | None, generation: int) -> Verdict:
     note = None
     if link.max_gts is not None and link.max_gts < GTS[generation]:
         note = say("the device itself can do {most} GT/s only: it is not what was ordered", most=link.max_gts)
-    return at_least("link speed", link.current_gts, GTS[generation], "GT/s", note)
+    return at_least(say("link speed"), link.current_gts, GTS[generation], "GT/s", note)
 
 
 def trained_lanes(link: Link | None, lanes: int) -> Verdict:
@@ -60,7 +60,7 @@ def trained_lanes(link: Link | None, lanes: int) -> Verdict:
     note = None
     if link.max_lanes is not None:
         note = say("the device can do x{most}", most=link.max_lanes)
-    return exactly("link width", link.current_lanes, lanes, "lanes", note)
+    return exactly(say("link width"), link.current_lanes, lanes, "lanes", note)
 
 
 def no_uncorrected_errors(link: Link | None, allowed: int) -> Verdict:

@@ -24,7 +24,7 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
     ordered = names(source, tree)
     required: Phrase = say("one filesystem from the ordered device")
     if not isinstance(ordered, Phrase):
-        required = say("one filesystem from {names}", names=", ".join(ordered) or "(device absent)")
+        required = say("one filesystem from {names}", names=", ".join(ordered) or say("(device absent)"))
     here = at(mounts, path)
     if not here:
         return Verdict.of(False, say("nothing is mounted at {path}", path=path), required)
@@ -42,7 +42,9 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
 def filesystem(mounts: Collection[Mounted], path: str, ordered: str) -> Verdict:
     """The filesystem is of the type ordered."""
     here = at(mounts, path)
-    return same_text("filesystem", here[-1].filesystem, ordered) if here else Verdict.undecided(_NOT_MOUNTED, ordered)
+    return (
+        same_text(say("filesystem"), here[-1].filesystem, ordered) if here else Verdict.undecided(_NOT_MOUNTED, ordered)
+    )
 
 
 def options(mounts: Collection[Mounted], path: str, wanted: Collection[str], forbidden: Collection[str]) -> Verdict:
@@ -77,7 +79,9 @@ def striped(geometry: XfsGeometry, stripe: int, chunk: int | None) -> Verdict:
     """XFS knows the array below it: width over ``stripe`` members, unit of one ``chunk`` in bytes."""
     unit = geometry.stripe_unit_blocks * geometry.block_bytes
     required = say(
-        "stripe unit {chunk}, width of {stripe} units", chunk="any" if chunk is None else f"{chunk} B", stripe=stripe
+        "stripe unit {chunk}, width of {stripe} units",
+        chunk=say("of any size") if chunk is None else f"{chunk} B",
+        stripe=stripe,
     )
     measured = say(
         "sunit {unit} B, swidth {width} B", unit=unit, width=geometry.stripe_width_blocks * geometry.block_bytes
@@ -96,7 +100,7 @@ def alive(statistics: FileSystem, spaces: Collection[Space], path: str) -> Verdi
         return Verdict.of(False, errors[0], required, note=say("the filesystem has shut down or lost its device"))
     if _row(spaces, path) is None:
         return Verdict.undecided(_NOT_MOUNTED, required)
-    return Verdict.of(True, say("{type} answers", type=statistics.type or "it"), required)
+    return Verdict.of(True, say("{type} answers", type=statistics.type or say("the filesystem")), required)
 
 
 def _row(spaces: Collection[Space], path: str) -> Space | None:
@@ -104,7 +108,7 @@ def _row(spaces: Collection[Space], path: str) -> Space | None:
     return found[0] if len(found) == 1 else None
 
 
-def _share(what: str, part: int | None, total: int | None, least: float) -> Verdict:
+def _share(what: Phrase, part: int | None, total: int | None, least: float) -> Verdict:
     if part is None or not total:
         return Verdict.undecided(say("{what} is not given", what=what), say("at least {least} %", least=least))
     return at_least(what, round(part * 100 / total, 1), least, "%")
@@ -131,7 +135,7 @@ def space_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
     row = _row(spaces, path)
     if row is None:
         return Verdict.undecided(say("df got no answer") if _dead(spaces) else _NOT_MOUNTED)
-    return _share("free space", row.available, row.size, least)
+    return _share(say("free space"), row.available, row.size, least)
 
 
 def inodes_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
@@ -139,4 +143,4 @@ def inodes_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
     row = _row(spaces, path)
     if row is None:
         return Verdict.undecided(say("df got no answer") if _dead(spaces) else _NOT_MOUNTED)
-    return _share("free inodes", row.inodes_free, row.inodes, least)
+    return _share(say("free inodes"), row.inodes_free, row.inodes, least)
