@@ -142,7 +142,7 @@ class GateSession:
         for declaration in self.inventory.rack.declared:
             if declaration.clause == owed.clause and fnmatchcase(owed.subject, declaration.subject):
                 note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
-                required = say("{text}", text=self.clause(owed).text.en)
+                required = say("what the clause says")
                 return Verdict.of(declaration.conforms, declaration.value, required, note=note)
         raise NotDeclared(
             f"nobody has answered for it: add {owed.clause} on {owed.subject} to `declared` in the inventory, "
