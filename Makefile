@@ -38,7 +38,7 @@ imports: setup ## the directions of the house
 	$(BIN)/lint-imports
 
 messages: setup ## extract, update and compile the message catalogues
-	$(BIN)/pybabel -q extract --no-location --sort-output -k say -k read --project kvgate -o kvgate/reports/locale/kvgate.pot kvgate checks
+	$(BIN)/pybabel -q extract --no-location --sort-output -k say -k read --project kvgate -o kvgate/reports/locale/kvgate.pot kvgate checks gates
 	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete -i kvgate/reports/locale/kvgate.pot -d kvgate/reports/locale -D kvgate -l zh_CN
 	$(BIN)/pybabel -q compile -d kvgate/reports/locale -D kvgate
 
