@@ -124,7 +124,7 @@ def _firmware(card: Card) -> str:
 
 def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float) -> Verdict:
     """Every card has the memory ordered; ``least`` and ``most`` are percent of it (reserved part; binary prefixes)."""
-    required = say("{least} % to {most} % of {memory}", least=f"{least:g}", most=f"{most:g}", memory=show_bytes(memory))
+    required = say("{least:g} % to {most:g} % of {memory}", least=least, most=most, memory=show_bytes(memory))
     return each(
         cards,
         ordered,
@@ -189,8 +189,8 @@ def capable_of_speed(cards: Cards, generation: int, ordered: int) -> Verdict:
         ordered,
         say("its link speed"),
         say(
-            "{wanted} GT/s (generation {generation}), now or as its maximum",
-            wanted=f"{wanted:g}",
+            "{wanted:g} GT/s (generation {generation}), now or as its maximum",
+            wanted=wanted,
             generation=generation,
         ),
         holds,
@@ -227,7 +227,7 @@ def few_more(interval: Interval[Cards], ordered: int, what: Phrase, kind: str, a
         interval.after,
         ordered,
         what,
-        say("at most {allowed} more in {seconds} s", allowed=allowed, seconds=f"{interval.seconds:.0f}"),
+        say("at most {allowed} more in {seconds:.0f} s", allowed=allowed, seconds=interval.seconds),
         holds,
         lambda card: counted(growth(interval, card, of)),
     )
@@ -270,7 +270,7 @@ def cool(cards: Cards, ordered: int, most: float) -> Verdict:
     def shown(card: Card) -> str:
         return ", ".join(f"{name} {value:g} °C" for name, value in card.temperatures if value is not None)
 
-    return each(cards, ordered, say("its temperature"), say("at most {most} °C", most=f"{most:g}"), holds, shown)
+    return each(cards, ordered, say("its temperature"), say("at most {most:g} °C", most=most), holds, shown)
 
 
 def healthy(cards: Cards, ordered: int, good: Collection[str], bad: Collection[str]) -> Verdict:
@@ -302,7 +302,7 @@ def free(cards: Cards, ordered: int, most: float) -> Verdict:
         used, total = show_bytes(card.memory_used or 0), show_bytes(card.memory or 0)
         return say("{used} of {total} in use", used=used, total=total)
 
-    required = say("at most {most} % in use", most=f"{most:g}")
+    required = say("at most {most:g} % in use", most=most)
     return each(cards, ordered, say("its memory in use"), required, holds, shown)
 
 

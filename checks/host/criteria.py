@@ -54,7 +54,7 @@ def processors_ordered(found: Processors, model: str, sockets: int, cores: int) 
 
 def memory_ordered(memory: Memory, firmware: Firmware, ordered: int, usable: float) -> Verdict:
     """The modules add up to the bytes ordered and the kernel can use at least the share ``usable`` of them."""
-    required = say("{size} in modules, at least {share} % usable", size=_gib(ordered), share=f"{usable * 100:g}")
+    required = say("{size} in modules, at least {share:g} % usable", size=_gib(ordered), share=usable * 100)
     sizes = [module.size_kib for module in firmware.modules]
     if not sizes or None in sizes:
         return Verdict.undecided(say("the firmware's tables do not give the size of every memory module"), required)
@@ -289,15 +289,15 @@ def time_source_answers(found: Sources) -> Verdict:
     selected = [source for source in found.sources if source.state == "*"]
     if not selected:
         return Verdict.of(False, say("{count} sources, none selected", count=len(found.sources)), required)
-    measured = say("{source}, reach {reach}", source=selected[0].name, reach=f"{selected[0].reach:o}")
+    measured = say("{source}, reach {reach:o}", source=selected[0].name, reach=selected[0].reach)
     return Verdict.of(selected[0].reach == 0o377, measured, required)
 
 
 def clocks_agree(found: Spread, limit_ms: float) -> Verdict:
     """The clocks of all hosts lie within ``limit_ms`` of each other, the uncertainty of the measurement included."""
     least, most = found.least * 1000, found.most * 1000
-    required = say("at most {limit} ms apart", limit=f"{limit_ms:g}")
-    measured = say("{least} to {most} ms apart", least=f"{least:.1f}", most=f"{most:.1f}")
+    required = say("at most {limit:g} ms apart", limit=limit_ms)
+    measured = say("{least:.1f} to {most:.1f} ms apart", least=least, most=most)
     if least <= limit_ms < most:
         note = say("the round trip over SSH is too long to tell: ask again from nearer, or on a quiet network")
         return Verdict.undecided(note, required, measured)

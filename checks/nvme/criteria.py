@@ -124,7 +124,7 @@ def no_warning(health: Health) -> Verdict:
     """No critical warning bit is set."""
     bits = [name for bit, name in enumerate(_WARNINGS) if health.critical_warning >> bit & 1]
     words = listed(bits) if bits else say("none") if health.critical_warning == 0 else say("reserved bits")
-    measured = say("0x{value} ({words})", value=f"{health.critical_warning:02x}", words=words)
+    measured = say("0x{value:02x} ({words})", value=health.critical_warning, words=words)
     return Verdict.of(health.critical_warning == 0, measured, "0x00")
 
 

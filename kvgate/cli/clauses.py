@@ -62,7 +62,8 @@ def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
     read, out = Reader(language()), terminal.console(sys.stdout)
     if clause is None:
         rows = [
-            (name, item.check, item.subject.value, item.weight, read.text(item.text)) for name, item in chosen.items()
+            (name, item.check, read.word(item.subject), read.word(item.weight), read.text(item.text))
+            for name, item in chosen.items()
         ]
         heads = (read("clause"), read("check"), read("subject"), read("weight"), read("what it says"))
         out.print(terminal.listing(rows, *heads))
@@ -78,21 +79,21 @@ def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreemen
     out.print(
         read(
             "about each {subject}; {weight}; {answer}; level {level}",
-            subject=clause.subject.value,
-            weight=clause.weight,
-            answer=clause.answer,
-            level=clause.level.value,
+            subject=read.word(clause.subject),
+            weight=read.word(clause.weight),
+            answer=read.word(clause.answer),
+            level=read.word(clause.level),
         )
     )
     if clause.where:
         out.print(
             read(
                 "only where {conditions}",
-                conditions="; ".join(f"{k} is {' or '.join(v)}" for k, v in clause.where.items()),
+                conditions=read("; ").join(f"{trait} = {' / '.join(words)}" for trait, words in clause.where.items()),
             )
         )
     rows = [
-        (key, f"{limit.value} {limit.unit}".strip(), limit.origin.value, limit.source)
+        (key, f"{limit.value} {read.word(limit.unit)}".strip(), read.word(limit.origin), limit.source)
         for key, limit in clause.limits.items()
     ]
     if rows:

@@ -60,7 +60,7 @@ def list_faults() -> None:
         )
         for fault in every().values()
     ]
-    heads = (read("fault"), read("on"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
+    heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
 
 

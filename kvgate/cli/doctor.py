@@ -10,13 +10,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from checks.phrase import Phrase, joined, plain, say
 from kvgate import pytest_plugin
 from kvgate.errors import CannotTell, KvgateError
 from kvgate.gate import options as gate_options
@@ -30,17 +31,25 @@ from kvgate.transport.base import Answer, Batch, Command
 
 _CLOCK_SECONDS = 0.5
 _FREE_BYTES = 10**9
+_HERE = say("here")
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing looked at. ``good`` None means it could not be told."""
 
-    where: str
-    what: str
+    where: Phrase | str
+    what: Phrase
     good: bool | None
-    found: str
-    remedy: str = ""
+    found: Phrase | str
+    remedy: Phrase | str = ""
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    return {
+        field.name: str(value) if isinstance(value := getattr(finding, field.name), Phrase) else value
+        for field in fields(finding)
+    }
 
 
 class _Catch:
@@ -63,37 +72,59 @@ def preview(gate: str, inventory: Path) -> Preview | None:
 
 def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
     """What this machine itself needs."""
-    yield Finding("here", "python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or newer")
+    yield Finding(
+        _HERE, say("Python"), sys.version_info >= (3, 11), sys.version.split()[0], say("install Python 3.11 or newer")
+    )
     ssh = shutil.which("ssh")
     yield Finding(
-        "here", "ssh", ssh is not None, ssh or "none", "install the OpenSSH client: aliases and jump hosts need it"
+        _HERE,
+        say("ssh"),
+        ssh is not None,
+        ssh or say("none"),
+        say("install the OpenSSH client: aliases and jump hosts need it"),
     )
     existing = next(path for path in (evidence.absolute(), *evidence.absolute().parents) if path.exists())
     free = shutil.disk_usage(existing).free
     yield Finding(
-        "here",
-        "space for evidence",
+        _HERE,
+        say("space for evidence"),
         free >= _FREE_BYTES,
-        f"{free / 1e9:.1f} GB free at {existing}",
-        "free at least 1 GB",
+        say("{free:.1f} GB free at {path}", free=free / 1e9, path=str(existing)),
+        say("free at least 1 GB"),
     )
     writable = os.access(existing, os.W_OK)
     yield Finding(
-        "here", "evidence folder", writable, str(existing), f"make {existing} writable or name another with --evidence"
+        _HERE,
+        say("evidence folder"),
+        writable,
+        str(existing),
+        say("make {path} writable or name another with --evidence", path=str(existing)),
     )
     try:
         Ledger.open(ledger).close()
-        yield Finding("here", "ledger", True, ledger.split("@")[-1])
+        yield Finding(_HERE, say("ledger"), True, ledger.split("@")[-1])
     except KvgateError as error:
-        yield Finding("here", "ledger", False, str(error), "mend what it says, or name another with --ledger")
+        yield Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
     names = {host.identity or rack.defaults.identity for host in rack.hosts.values()}
     for name in sorted(name for name in names if name):
         path = Path(name).expanduser()
         if not path.is_file():
-            yield Finding("here", "login key", False, f"{path}: no such file", "correct `identity` in the inventory")
+            yield Finding(
+                _HERE,
+                say("login key"),
+                False,
+                say("{path}: no such file", path=str(path)),
+                say("correct `identity` in the inventory"),
+            )
             continue
         mode = stat.S_IMODE(path.stat().st_mode)
-        yield Finding("here", "login key", mode & 0o077 == 0, f"{path} has mode {mode:o}", f"chmod 600 {path}")
+        yield Finding(
+            _HERE,
+            say("login key"),
+            mode & 0o077 == 0,
+            say("{path} has mode {mode:o}", path=str(path), mode=mode),
+            f"chmod 600 {path}",
+        )
 
 
 def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding]:
@@ -108,7 +139,12 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
     }
     for name, host in inventory.rack.hosts.items():
         if host.access != "shell":
-            yield Finding(name, "access", True, f"{host.access}: only what is declared or allowed is asked")
+            yield Finding(
+                name,
+                say("access"),
+                True,
+                say("{access}: only what is declared or allowed is asked", access=host.access),
+            )
     transport = transport_for(inventory)
     try:
         batches = transport.run(asked)
@@ -121,32 +157,36 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
 def _host(name: str, batch: Batch, tools: set[str]) -> Iterator[Finding]:
     who = batch.answers["id"]
     if isinstance(who, CannotTell):
-        yield Finding(name, "reach", False, str(who), "the message says what to do")
+        yield Finding(name, say("reach"), False, str(who), say("the message says what to do"))
         return
-    yield Finding(name, "reach", True, f"{batch.host_key}")
+    yield Finding(name, say("reach"), True, f"{batch.host_key}")
     root = who.stdout.strip() == b"0"
     yield Finding(
         name,
-        "root",
+        say("root"),
         root,
-        f"user id {who.stdout.decode(errors='replace').strip()}",
-        "become: sudo with a NOPASSWD rule, or log in as root",
+        say("user id {number}", number=who.stdout.decode(errors="replace").strip()),
+        say("become: sudo with a NOPASSWD rule, or log in as root"),
     )
     if batch.clock is None:
-        yield Finding(name, "clock", None, "no time given", "check `date` on the host")
+        yield Finding(name, say("clock"), None, say("no time given"), say("check `date` on the host"))
     else:
         middle = (batch.clock.low + batch.clock.high) / 2
         good = abs(middle) <= _CLOCK_SECONDS
         yield Finding(
-            name, "clock", good, f"{middle:+.3f} s against this machine", "synchronise both with NTP (chrony)"
+            name,
+            say("clock"),
+            good,
+            say("{seconds:+.3f} s against this machine", seconds=middle),
+            say("synchronise both with NTP (chrony)"),
         )
     missing = sorted(
         tool for tool in tools if isinstance(answer := batch.answers[f"tool {tool}"], Answer) and answer.status != 0
     )
-    found = f"{len(tools) - len(missing)} of {len(tools)} tools" + (
-        f"; missing: {', '.join(missing)}" if missing else ""
-    )
-    yield Finding(name, "tools", not missing, found, "install them, or declare those facts in the inventory")
+    found = say("{there} of {count} tools", there=len(tools) - len(missing), count=len(tools))
+    if missing:
+        found = joined([found, say("missing: {words}", words=", ".join(missing))])
+    yield Finding(name, say("tools"), not missing, found, say("install them, or declare those facts in the inventory"))
 
 
 @click.command("doctor")
@@ -162,11 +202,17 @@ def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        click.echo(json.dumps([_plain(finding) for finding in findings], ensure_ascii=False))
     else:
-        words: dict[bool | None, str] = {True: "ok", False: read("mend"), None: read("unknown")}
-        rows: list[tuple[Any, ...]] = [
-            (finding.where, finding.what, words[finding.good], finding.found, "" if finding.good else finding.remedy)
+        words: dict[bool | None, str] = {True: read("ok"), False: read("mend"), None: read("unknown")}
+        rows = [
+            (
+                read.phrase(plain(finding.where)),
+                read.phrase(finding.what),
+                words[finding.good],
+                read.phrase(plain(finding.found)),
+                "" if finding.good else read.phrase(plain(finding.remedy)),
+            )
             for finding in findings
         ]
         out.print(terminal.listing(rows, read("where"), read("what"), "", read("found"), read("do")))

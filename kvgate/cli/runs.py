@@ -62,10 +62,10 @@ def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> 
     rows = [
         (
             run["run"],
-            f"{run['campaign']}{read(' (simulated)') if run['simulated'] else ''}",
+            run["campaign"] + (read(" (simulated)") if run["simulated"] else ""),
             run["gate"],
             str(run["attempt"]),
-            run["outcome"] if run["decided"] else f"{run['outcome']} ({run['state']})",
+            run["outcome"] if run["decided"] else f"{run['outcome']} ({read.word(run['state'])})",
             run["started"][:19].replace("T", " "),
             run["operator"],
         )

@@ -113,7 +113,7 @@ class GateSession:
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
-            note = say("kvgate failed on this clause: {error}", error=f"{type(error).__name__}: {error}")
+            note = say("kvgate failed on this clause: {kind}: {error}", kind=type(error).__name__, error=str(error))
             judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
             self.trouble.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
         else:

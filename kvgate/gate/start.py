@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import TracebackType
 
+from checks.acceptance import Text
 from checks.decision import Owed
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
@@ -41,7 +42,7 @@ class Preview:
     """What a run would owe and ask."""
 
     gate: str
-    owed: tuple[tuple[Owed, str], ...]  # with the clause's English text
+    owed: tuple[tuple[Owed, Text], ...]  # with what the clause says
     asked: tuple[Planned, ...]
 
 
@@ -72,7 +73,7 @@ class Prepared:
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)))
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
-        owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
+        owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
         return Preview(self.options.gate, owed, asked)
 
 

@@ -46,14 +46,14 @@ def one_line(clause: Clause, judged: Judged) -> str:
     """One verdict on one line, for pytest's own report and for JUnit XML."""
     read = Reader(language())
     verdict = judged.verdict
-    parts = [f"{verdict.outcome}: {read.text(clause.text)}"]
+    parts = [read("{outcome}: {text}", outcome=verdict.outcome.value, text=read.text(clause.text).rstrip(".。"))]
     if measured := read.phrase(verdict.measured):
         parts.append(read("measured {value}", value=measured))
     if required := read.phrase(verdict.required):
         parts.append(read("required {value}", value=required))
     if note := read.phrase(verdict.note):
         parts.append(note)
-    return "; ".join(parts)
+    return read("; ").join(parts)
 
 
 class Progress:
@@ -89,7 +89,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     table = Table(read("clause"), read("what it says"), read("subjects"), box=None, pad_edge=False)
     texts = {owed.clause: text for owed, text in preview.owed}
     for clause, subjects in clauses.items():
-        table.add_row(clause, texts[clause], ", ".join(subjects))
+        table.add_row(clause, read.text(texts[clause]), ", ".join(subjects))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
@@ -140,17 +140,17 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     title = Text.assemble(
         (f"{session.gate} ", "bold"),
         rack.rack,
-        (" (simulated)" if rack.simulated else ""),
-        ": ",
+        (read(" (simulated)") if rack.simulated else ""),
+        read(": "),
         (decision.outcome.value, STYLE[decision.outcome]),
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
     line = read("{counts} blocking verdicts on {hosts} hosts", counts=", ".join(counts), hosts=len(rack.hosts))
     if advisory:
-        line += "; " + read("{count} advisory to look at", count=advisory)
+        line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
-        line += "; " + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
+        line += read("; ") + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
     return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Text(line))
 
 
@@ -181,18 +181,15 @@ def _measured(judged: Judged | None, read: Reader) -> Text:
     if judged is None:
         return Text(read("the run ended before this clause was decided"))
     verdict = judged.verdict
-    text = Text(overflow="fold")
     measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
+    parts = []
     if measured:
-        text.append(read("measured ")).append(measured, style="bold").append("; ")
+        parts.append(Text.assemble(read("measured "), (measured, "bold")))
     if required:
-        text.append(read("required ")).append(required).append("; ")
+        parts.append(Text.assemble(read("required "), required))
     if note:
-        text.append(note)
-    text.rstrip()
-    if text.plain.endswith(";"):
-        text.right_crop(1)
-    return text
+        parts.append(Text(note))
+    return Text(read("; "), overflow="fold").join(parts)
 
 
 def _evidence(judged: Judged | None) -> str:
