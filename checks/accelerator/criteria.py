@@ -124,7 +124,7 @@ def _firmware(card: Card) -> str:
 
 def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float) -> Verdict:
     """Every card has the memory ordered; ``least`` and ``most`` are percent of it (reserved part; binary prefixes)."""
-    required = say("{least:g} % to {most:g} % of {memory}", least=least, most=most, memory=show_bytes(memory))
+    required = say("{least:g} % to {most:g} % (ordered: {memory})", least=least, most=most, memory=show_bytes(memory))
     return each(
         cards,
         ordered,
@@ -302,7 +302,7 @@ def free(cards: Cards, ordered: int, most: float) -> Verdict:
         used, total = show_bytes(card.memory_used or 0), show_bytes(card.memory or 0)
         return say("{used} of {total} in use", used=used, total=total)
 
-    required = say("at most {most:g} % in use", most=most)
+    required = say("in use: at most {most:g} %", most=most)
     return each(cards, ordered, say("its memory in use"), required, holds, shown)
 
 

@@ -54,7 +54,7 @@ def processors_ordered(found: Processors, model: str, sockets: int, cores: int) 
 
 def memory_ordered(memory: Memory, firmware: Firmware, ordered: int, usable: float) -> Verdict:
     """The modules add up to the bytes ordered and the kernel can use at least the share ``usable`` of them."""
-    required = say("{size} in modules, at least {share:g} % usable", size=_gib(ordered), share=usable * 100)
+    required = say("{size} in modules, usable at least {share:g} %", size=_gib(ordered), share=usable * 100)
     sizes = [module.size_kib for module in firmware.modules]
     if not sizes or None in sizes:
         return Verdict.undecided(say("the firmware's tables do not give the size of every memory module"), required)

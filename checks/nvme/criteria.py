@@ -188,7 +188,7 @@ def self_test_passed(log: SelfTestLog) -> Verdict:
     """The newest of the disk's own tests ended without error."""
     required = say("newest self-test completed without error")
     if log.running:
-        return Verdict.undecided(say("a self-test is running, {done} % done", done=log.percent_done), required)
+        return Verdict.undecided(say("a self-test is running ({done} %)", done=log.percent_done), required)
     if not log.results:
         return Verdict.undecided(say("no self-test was ever run: nvme device-self-test -s 1"), required)
     newest = log.results[0]

@@ -116,7 +116,7 @@ def _share(what: Phrase, part: int | None, total: int | None, least: float) -> V
 
 def large_enough(spaces: Collection[Space], path: str, ordered: int, share: float) -> Verdict:
     """The filesystem has at least ``share`` percent of the ordered bytes."""
-    required = say("at least {share} % of {size}", share=share, size=show_bytes(ordered))
+    required = say("at least {share} % (ordered: {size})", share=share, size=show_bytes(ordered))
     row = _row(spaces, path)
     if row is None or row.size is None:
         return Verdict.undecided(

@@ -61,7 +61,7 @@ class Progress:
 
     def __init__(self, stream: IO[str]) -> None:
         self._console = console(stream)
-        self._read = Reader(language())
+        self.read = Reader(language())
         self._began = time.monotonic()
 
     def __call__(self, title: str, batch: Batch) -> None:
@@ -69,7 +69,7 @@ class Progress:
         failures = [answer for answer in batch.answers.values() if isinstance(answer, CannotTell)]
         count = len(batch.answers)
         line = Text(f"  {time.monotonic() - self._began:5.1f} s  {batch.host:<20} ")
-        line.append(self._read("{good} of {count} questions answered", good=count - len(failures), count=count))
+        line.append(self.read("{good} of {count} questions answered", good=count - len(failures), count=count))
         if failures:
             reason, times = Counter(str(failure) for failure in failures).most_common(1)[0]
             line.append(f"  {times} x {reason}", style="yellow")
