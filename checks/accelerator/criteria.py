@@ -322,5 +322,5 @@ def partitioned(cards: Cards, compute: str, memory: str | None, ordered: int) ->
         say("its partition"),
         wanted,
         holds,
-        lambda card: f"{card.compute_partition}/{card.memory_partition}",
+        lambda card: f"{card.compute_partition or '?'}/{card.memory_partition or '?'}",
     )

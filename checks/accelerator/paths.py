@@ -36,7 +36,7 @@ def fabric_up(cards: Cards, manager: UnitState, ordered: int) -> Verdict:
         say("a known state of its fabric"),
         "Completed / Success",
         holds,
-        lambda card: f"{card.fabric_state} / {card.fabric_status}",
+        lambda card: f"{card.fabric_state or '?'} / {card.fabric_status or '?'}",
     )
     service = say("absent") if manager.load == "not-found" else manager.active
     stateless = bool(cards.cards) and all(card.fabric_state is None for card in cards.cards)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from checks.accelerator.facts import Card, Cards, Counters
-from checks.phrase import Phrase, joined, listed, say
+from checks.phrase import Phrase, joined, say
 from checks.probe import Interval
 from checks.verdict import Quantity, Verdict
 
@@ -36,7 +36,7 @@ def each(
         note = say("{told} of {ordered} cards told {what}", told=len(told), ordered=ordered, what=what)
         return Verdict.undecided(note, required)
     values = dict.fromkeys(shown(card) for card in cards.cards)
-    summary = say("{count} cards: {values}", count=len(told), values=listed(list(values)[:_NAMED]))
+    summary = say("{count} cards: {values}", count=len(told), values=joined(list(values)[:_NAMED]))
     return Verdict.of(True, summary, required)
 
 

@@ -43,12 +43,12 @@ def kernel_ordered(release: str, ordered: str) -> Verdict:
 
 def processors_ordered(found: Processors, model: str, sockets: int, cores: int) -> Verdict:
     """Model, sockets and physical cores of all sockets are those ordered."""
-    required = say("{model}, {sockets} sockets, {cores} cores", model=model, sockets=sockets, cores=cores)
+    required = say("{sockets} x {model}, {cores} cores in all", model=model, sockets=sockets, cores=cores)
     if found.model is None or found.sockets is None or found.cores_per_socket is None:
         return Verdict.undecided(say("lscpu does not tell model, sockets and cores of this machine"), required)
     total = found.sockets * found.cores_per_socket
     holds = (" ".join(found.model.split()), found.sockets, total) == (" ".join(model.split()), sockets, cores)
-    measured = say("{model}, {sockets} sockets, {cores} cores", model=found.model, sockets=found.sockets, cores=total)
+    measured = say("{sockets} x {model}, {cores} cores in all", model=found.model, sockets=found.sockets, cores=total)
     return Verdict.of(holds, measured, required, quantities=(Quantity("cores", total, ""),))
 
 
@@ -178,7 +178,7 @@ def governed_by(found: Governors, wanted: str) -> Verdict:
             "{known} of {online} CPUs tell their governor", known=len(found.governors), online=count_cpus(found.online)
         )
         return Verdict.undecided(note, wanted)
-    measured = say("{count} CPUs differ, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
+    measured = say("CPUs that differ: {count}, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
     return Verdict.of(not others, measured, wanted)
 
 
@@ -225,7 +225,8 @@ def settings_equal(found: Settings, ordered: Mapping[str, str]) -> Verdict:
 
 def modules_loaded(found: DriverModules, ordered: Mapping[str, str]) -> Verdict:
     """Every driver module agreed is loaded, in the version agreed; a module without one has its kernel's."""
-    required = ", ".join(f"{name} {version}" for name, version in ordered.items()) or say("nothing agreed")
+    wanted = [name if version == "any" else f"{name} {version}" for name, version in ordered.items()]
+    required = ", ".join(wanted) or say("nothing agreed")
     there = {module.name: module for module in found.modules}
     wrong = [say("{name} is not loaded", name=name) for name in ordered if name not in there or not there[name].live]
     for name, version in ordered.items():
@@ -299,9 +300,11 @@ def clocks_agree(found: Spread, limit_ms: float) -> Verdict:
     required = say("at most {limit:g} ms apart", limit=limit_ms)
     measured = say("{least:.1f} to {most:.1f} ms apart", least=least, most=most)
     if least <= limit_ms < most:
-        note = say("the round trip over SSH is too long to tell: ask again from nearer, or on a quiet network")
-        return Verdict.undecided(note, required, measured)
-    note = say("{ahead} is ahead of {behind}", ahead=found.ahead, behind=found.behind)
+        why = say("the round trip over SSH is too long to tell: ask again from nearer, or on a quiet network")
+        return Verdict.undecided(why, required, measured)
+    note: Phrase | None = None
+    if found.ahead != found.behind:
+        note = say("{ahead} is ahead of {behind}", ahead=found.ahead, behind=found.behind)
     return Verdict.of(most <= limit_ms, measured, required, "ms", note, (Quantity("clock spread", most, "ms"),))
 
 

@@ -13,7 +13,7 @@ from checks.parsers.nvme_id_ns import IdNs
 from checks.parsers.nvme_self_test_log import SelfTestLog
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.parsers.wipefs import Signature
-from checks.phrase import Phrase, listed, say
+from checks.phrase import Phrase, joined, listed, say
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict, worst
 
@@ -45,16 +45,16 @@ def present(tree: NvmeTree, serial: str) -> Verdict:
 
 def nothing_unordered(tree: NvmeTree, ordered: Collection[str]) -> Verdict:
     """The host has exactly the local disks that were ordered."""
-    required = say("{count} ordered disks and no other", count=len(ordered))
+    required = say("no local disk but the {count} ordered", count=len(ordered))
     if any(one.serial is None for one in tree.local):
         return Verdict.undecided(say("a local controller gives no serial"), required)
     there = [one.serial for one in tree.local if one.serial is not None]
     extra = sorted(set(there) - set(ordered))
     missing = sorted(set(ordered) - set(there))
-    measured = say(
-        "{count} disks; not ordered: {extra}; missing: {missing}",
-        count=len(there), extra=", ".join(extra) or "-", missing=", ".join(missing) or "-",
-    )  # fmt: skip
+    parts = [say("local disks: {count}", count=len(there))]
+    parts += [say("not ordered: {serials}", serials=", ".join(extra))] if extra else []
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    measured = joined(parts)
     return Verdict.of(not extra and not missing and len(there) == len(ordered), measured, required)
 
 
@@ -219,8 +219,10 @@ def no_leftover(
     required = say(
         "only {types}, mounted only at {mounts}",
         types=", ".join(sorted(expected)) or say("nothing"),
-        mounts=", ".join(sorted(mounts)) or "-",
+        mounts=", ".join(sorted(mounts)),
     )
+    if not mounts:
+        required = say("only {types}, mounted nowhere", types=", ".join(sorted(expected)) or say("nothing"))
     found = disk(tree, serial)
     if isinstance(found, Phrase):
         return Verdict.undecided(found, required)

@@ -44,10 +44,9 @@ def whole(arrays: MdArrays, name: str, ordered: int) -> Verdict:
     if array.raid_disks is None:
         return Verdict.undecided(say("the kernel gives no number of members"), required)
     bad = [f"{one.device}: {','.join(one.states)}" for one in array.members if not _in_sync(one.states)]
-    measured = say(
-        "made of {made}, present {present}, not in sync: {bad}",
-        made=array.raid_disks, present=len(array.members), bad="; ".join(bad) or "-",
-    )  # fmt: skip
+    measured = say("made of {made}, present {present}", made=array.raid_disks, present=len(array.members))
+    if bad:
+        measured = joined([measured, say("not in sync: {bad}", bad="; ".join(bad))])
     slots = {one.slot for one in array.members}
     holds = (
         array.raid_disks == ordered
@@ -86,10 +85,10 @@ def ordered_disks(arrays: MdArrays, name: str, tree: NvmeTree, serials: Collecti
     strange = [one.device for one, serial in zip(array.members, there, strict=True) if serial is None]
     known = sorted(serial for serial in there if serial is not None)
     missing = sorted(set(serials) - set(known))
-    measured = say(
-        "of the ordered disks {known}; other members: {strange}; missing: {missing}",
-        known=", ".join(known) or "-", strange=", ".join(strange) or "-", missing=", ".join(missing) or "-",
-    )  # fmt: skip
+    parts = [say("of the ordered disks: {serials}", serials=", ".join(known) or "-")]
+    parts += [say("other members: {names}", names=", ".join(strange))] if strange else []
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    measured = joined(parts)
     return Verdict.of(not strange and not missing and len(known) == len(set(known)), measured, required)
 
 

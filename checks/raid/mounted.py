@@ -10,7 +10,7 @@ from checks.parsers.findmnt import Mounted
 from checks.parsers.statfs import FileSystem
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.parsers.xfs_info import XfsGeometry
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.raid.facts import Source, at, names, stands_on
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
@@ -24,7 +24,9 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
     ordered = names(source, tree)
     required: Phrase = say("one filesystem from the ordered device")
     if not isinstance(ordered, Phrase):
-        required = say("one filesystem from {names}", names=", ".join(ordered) or say("(device absent)"))
+        required = say("one filesystem from {names}", names=", ".join(ordered))
+        if not ordered:
+            required = say("one filesystem from the ordered device, which is not there today")
     here = at(mounts, path)
     if not here:
         return Verdict.of(False, say("nothing is mounted at {path}", path=path), required)
@@ -59,9 +61,9 @@ def options(mounts: Collection[Mounted], path: str, wanted: Collection[str], for
     banned = [word for word in forbidden if word in there or any(one.startswith(f"{word}=") for one in there)]
     note = None
     if absent or banned:
-        note = say(
-            "missing: {absent}; not allowed: {banned}", absent=",".join(absent) or "-", banned=",".join(banned) or "-"
-        )
+        parts = [say("missing: {words}", words=",".join(absent))] if absent else []
+        parts += [say("not allowed: {words}", words=",".join(banned))] if banned else []
+        note = joined(parts)
     return Verdict.of(not absent and not banned, ",".join(here[-1].options), required, note=note)
 
 
@@ -69,10 +71,14 @@ def checksummed(geometry: XfsGeometry) -> Verdict:
     """The metadata carries checksums (crc=1); reflink and the like are recorded."""
     measured = say(
         "crc={crc} ftype={ftype} reflink={reflink} bigtime={bigtime} bsize={bsize} sectsz={sectsz} agcount={groups}",
-        crc=geometry.crc, ftype=str(geometry.ftype), reflink=str(geometry.reflink), bigtime=str(geometry.bigtime),
+        crc=_bit(geometry.crc), ftype=_bit(geometry.ftype), reflink=_bit(geometry.reflink), bigtime=_bit(geometry.bigtime),
         bsize=geometry.block_bytes, sectsz=geometry.sector_bytes, groups=geometry.allocation_groups,
     )  # fmt: skip
     return Verdict.of(geometry.crc, measured, say("crc=1"))
+
+
+def _bit(feature: bool | None) -> str:
+    return "?" if feature is None else str(int(feature))
 
 
 def striped(geometry: XfsGeometry, stripe: int, chunk: int | None) -> Verdict:
