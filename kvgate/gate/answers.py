@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from checks.phrase import say
 from checks.probe import Probe
 from kvgate.errors import CannotTell, HostKeyRefused
 from kvgate.evidence.store import Evidence, StoredFailure
@@ -62,7 +63,7 @@ class Answers:
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
         number = self._index.get((host, probe.command(), sample))
         if number is None:
-            raise CannotTell(f"{host} was not asked in this run: {probe.command()}")
+            raise CannotTell(say("{host} was not asked in this run: {command}", host=host, command=probe.command()))
         kept = self.evidence.answer(number)
         if isinstance(kept, StoredFailure):
             raise kept.error()
@@ -73,9 +74,11 @@ class Answers:
         del probe
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
-            raise CannotTell(f"{host} was not met twice in this run")
+            raise CannotTell(say("{host} was not met twice in this run", host=host))
         if not first.boot_id or first.boot_id != second.boot_id:
-            raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
+            raise CannotTell(
+                say("{host} was rebooted between the two samples, or does not tell its boot id", host=host)
+            )
         return second.monotonic - first.monotonic
 
     def host_key(self, host: str) -> str:
@@ -89,11 +92,11 @@ class Answers:
                 if isinstance(error, HostKeyRefused):
                     return error.presented
                 raise error
-        raise CannotTell(f"{host} was not met in this run")
+        raise CannotTell(say("{host} was not met in this run", host=host))
 
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
         if met is None or met.clock is None:
-            raise CannotTell(f"{host} did not tell its time")
+            raise CannotTell(say("{host} did not tell its time", host=host))
         return met.clock.low, met.clock.high

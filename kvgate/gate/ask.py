@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from checks.phrase import joined, say
 from checks.probe import Interval, Probe
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
@@ -138,8 +139,8 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
-                message = f"{first}; and instead: {second}"
-                raise _worse(first, second)(message) from second
+                both = say("{first}; and instead: {second}", first=first.phrase, second=second.phrase)
+                raise _worse(first, second)(both) from second
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
         """Read several facts."""
@@ -162,8 +163,14 @@ class Asked:
         if why:
             kinds = {type(error) for error in why.values()}
             kind = kinds.pop() if len(kinds) == 1 else CannotTell
-            text = "; ".join(str(error) if host in str(error) else f"{host}: {error}" for host, error in why.items())
-            raise _plain(kind)(text)
+            raise _plain(kind)(
+                joined(
+                    [
+                        error.phrase if host in str(error) else say("{host}: {why}", host=host, why=error.phrase)
+                        for host, error in why.items()
+                    ]
+                )
+            )
         return facts
 
     def host_key(self, host: str) -> str:

@@ -134,9 +134,9 @@ class GateSession:
             except NotDeclared:
                 pass
             else:
-                note = say("declared, because it could not be measured: {reason}", reason=str(error))
+                note = say("declared, because it could not be measured: {reason}", reason=error.phrase)
                 return Judged(verdict.with_note(note), "declared", type(error).__name__)
-        return Judged(Verdict.undecided(say("{reason}", reason=str(error))), reason=type(error).__name__)
+        return Judged(Verdict.undecided(error.phrase), reason=type(error).__name__)
 
     def _declared(self, owed: Owed) -> Verdict:
         for declaration in self.inventory.rack.declared:
@@ -145,8 +145,11 @@ class GateSession:
                 required = say("what the clause says")
                 return Verdict.of(declaration.conforms, declaration.value, required, note=note)
         raise NotDeclared(
-            f"nobody has answered for it: add {owed.clause} on {owed.subject} to `declared` in the inventory, "
-            "with who says so"
+            say(
+                "nobody has answered for it: add {clause} on {subject} to `declared` in the inventory, with who says so",
+                clause=owed.clause,
+                subject=owed.subject,
+            )
         )
 
     # ---- keeping
