@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -40,6 +41,13 @@ def login_key(folder: Path) -> Path:
 
 
 def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> EmbeddedRack:
+    known = every()
+    if (stranger := next((name for name in faults if name not in known), None)) is not None:
+        near = ", ".join(get_close_matches(stranger, known, n=5, cutoff=0.5))
+        raise NotAllowed(
+            f"found fault {stranger!r}, wanted a name that kvgate demo --list-faults shows"
+            + (f": {near}?" if near else "")
+        )
     try:
         return EmbeddedRack(build(nodes, platform, faults), port)
     except ValueError as error:

@@ -20,6 +20,7 @@ from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 from kvgate.transport.base import Batch
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
@@ -146,7 +147,7 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
-    line = read("{counts} blocking verdicts on {hosts} hosts", counts=", ".join(counts), hosts=len(rack.hosts))
+    line = read("{counts} blocking verdicts on {hosts} hosts", counts=read(", ").join(counts), hosts=len(rack.hosts))
     if advisory:
         line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
@@ -160,7 +161,7 @@ def _clause(
     clause = session.agreement.acceptance.clauses[clause_id]
     label = outcome.value if blocking else read("advisory {outcome}", outcome=outcome.value)
     parts: list[RenderableType] = [
-        Text.assemble(
+        Sentence.assemble(
             (f"{label} ", STYLE[outcome] if blocking else "yellow"), (f"{clause_id} ", "bold"), read.text(clause.text)
         )
     ]
@@ -171,10 +172,10 @@ def _clause(
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if len(owed) > _SHOWN:
         parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
-    remedy = Text.assemble(
-        "    ", (read("do: "), "bold"), read.text(clause.remedy), (f"  [kvgate runbook {clause_id}]", "dim")
+    remedy = Sentence.assemble(
+        (read("do: "), "bold"), read.text(clause.remedy), (f"  [kvgate runbook {clause_id}]", "dim")
     )
-    return Group(Text(""), *parts, remedy)
+    return Group(Text(""), *parts, Padding(remedy, (0, 0, 0, 4)))
 
 
 def _measured(judged: Judged | None, read: Reader) -> Text:
@@ -182,14 +183,14 @@ def _measured(judged: Judged | None, read: Reader) -> Text:
         return Text(read("the run ended before this clause was decided"))
     verdict = judged.verdict
     measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
-    parts = []
+    text = Sentence()
     if measured:
-        parts.append(Text.assemble(read("measured "), (measured, "bold")))
+        text.append(read("measured ")).append(measured, style="bold")
     if required:
-        parts.append(Text.assemble(read("required "), required))
+        text.append(read("; ") if text.plain else "").append(read("required ")).append(required)
     if note:
-        parts.append(Text(note))
-    return Text(read("; "), overflow="fold").join(parts)
+        text.append(read("; ") if text.plain else "").append(note)
+    return text
 
 
 def _evidence(judged: Judged | None) -> str:

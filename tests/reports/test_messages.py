@@ -24,7 +24,21 @@ def catalogue() -> dict[str, str]:
 def extracted(tmp_path: Path) -> set[str]:
     tool = Path(sys.executable).with_name("pybabel")
     out = tmp_path / "x.pot"
-    command = [tool, "-q", "extract", "--no-location", "-k", "say", "-k", "read", "-o", out, "kvgate", "checks", "gates"]
+    command = [
+        tool,
+        "-q",
+        "extract",
+        "--no-location",
+        "-k",
+        "say",
+        "-k",
+        "read",
+        "-o",
+        out,
+        "kvgate",
+        "checks",
+        "gates",
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     with out.open("rb") as file:
         return {str(message.id) for message in read_po(file) if message.id}
