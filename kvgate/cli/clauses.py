@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+from rich.console import Group
 from rich.markdown import Markdown
 
 from checks.acceptance import Clause
@@ -14,6 +15,7 @@ from kvgate import agreement as agreements
 from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 from kvgate.runbook import sections
 
 _INVENTORY = click.option(
@@ -75,7 +77,7 @@ def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
 def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreement) -> None:
     out = terminal.console(sys.stdout)
     out.print(f"[bold]{name}[/bold]  {clause.check}", markup=True)
-    out.print(read.text(clause.text))
+    out.print(Group(Sentence(read.text(clause.text))))
     out.print(
         read(
             "about each {subject}; {weight}; {answer}; level {level}",
@@ -105,7 +107,7 @@ def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreemen
             out.print(
                 read("overlaid: {what} {before} -> {after}", what=change.what, before=change.before, after=change.after)
             )
-    out.print(read("do on a STOP: {remedy}", remedy=read.text(clause.remedy)))
+    out.print(Group(Sentence(read("do on a STOP: {remedy}", remedy=read.text(clause.remedy)))))
     out.print(read("more: kvgate runbook {clause}", clause=name))
 
 

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed
-from checks.verdict import Outcome
+from checks.verdict import Outcome, Verdict
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
@@ -90,7 +90,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     table = Table(read("clause"), read("what it says"), read("subjects"), box=None, pad_edge=False)
     texts = {owed.clause: text for owed, text in preview.owed}
     for clause, subjects in clauses.items():
-        table.add_row(clause, read.text(texts[clause]), ", ".join(subjects))
+        table.add_row(clause, Sentence(read.text(texts[clause])), Sentence(", ".join(subjects)))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
@@ -168,7 +168,7 @@ def _clause(
     grid = Table.grid(padding=(0, 2))
     for item in owed[:_SHOWN]:
         judged = session.judged.get(item)
-        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _measured(judged, read), _evidence(judged))
+        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _found(judged, read), _evidence(judged))
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if len(owed) > _SHOWN:
         parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
@@ -178,10 +178,8 @@ def _clause(
     return Group(Text(""), *parts, Padding(remedy, (0, 0, 0, 4)))
 
 
-def _measured(judged: Judged | None, read: Reader) -> Text:
-    if judged is None:
-        return Text(read("the run ended before this clause was decided"))
-    verdict = judged.verdict
+def found(verdict: Verdict, read: Reader) -> Sentence:
+    """What was measured, what is required, and why, as one sentence."""
     measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
     text = Sentence()
     if measured:
@@ -191,6 +189,14 @@ def _measured(judged: Judged | None, read: Reader) -> Text:
     if note:
         text.append(read("; ") if text.plain else "").append(note)
     return text
+
+
+def _found(judged: Judged | None, read: Reader) -> Sentence:
+    return (
+        Sentence(read("the run ended before this clause was decided"))
+        if judged is None
+        else found(judged.verdict, read)
+    )
 
 
 def _evidence(judged: Judged | None) -> str:
@@ -216,9 +222,10 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
 
 
-def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings."""
+def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
+    """Build a plain table for `kvgate` listings: nothing is cut away, and the first column, a name to copy, stays whole."""
     table = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
+    table.columns[0].no_wrap = True
+    for first, *rest in rows:
+        table.add_row(first, *(cell if isinstance(cell, Sentence) else Sentence(cell) for cell in rest))
     return table
