@@ -92,7 +92,7 @@ class Probe(Generic[Fact]):
     @property
     def tool(self) -> str:
         """Name of the program that answers; a constant script is named by the probe's id."""
-        return self.id if self.argv[:2] == ("sh", "-c") else str(self.argv[0])
+        return self.id if self.argv[0] == "sh" else str(self.argv[0])
 
     @property
     def devices(self) -> frozenset[Device]:

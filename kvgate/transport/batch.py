@@ -31,7 +31,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """All frames of complete chunks. ``garbled`` says where the stream stopped to make sense; then nothing after it counts.
+    """All frames of complete chunks. ``garbled`` says where the stream stopped to make sense; then none of it counts.
 
     ``began`` and ``ended`` are the host's clock as it printed it, ``complete`` is True when END arrived and agrees.
     """
@@ -121,7 +121,6 @@ class _Reader:
                     ended = end[2].decode()
                 else:
                     garbled = f"the host counted {int(end[1])} answers, {len(self.frames)} arrived"
-                    self.frames.clear()
                 break
             before = self.at
             chunk = self._chunk()
@@ -129,6 +128,8 @@ class _Reader:
                 garbled = "" if self._cut(before) else self._where("the frames")
                 break
             self.frames |= chunk
+        if garbled:
+            self.frames.clear()
         return Reply(
             MappingProxyType(self.frames),
             began,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from kvgate.transport import channel, exchange
 from kvgate.transport.base import Batch, Command
 from kvgate.transport.batch import check
 from kvgate.transport.fan_out import FanOut
-from kvgate.transport.gateways import Gateways, transport_of
+from kvgate.transport.gateways import Gateways, JumpKeyRefused, transport_of
 from kvgate.transport.hostkeys import Accepted
 from kvgate.transport.keys import Keyring
 from kvgate.transport.link import Bounds, Deadlines, Link, Outcome
@@ -39,6 +40,7 @@ class SshTransport:
         deadlines: Deadlines | None = None,
         config: Path | None = None,
     ) -> None:
+        logging.getLogger("paramiko").setLevel(logging.CRITICAL + 1)  # what happened stands in the batches
         self._hosts = dict(hosts)
         self._defaults = defaults or Defaults()
         self._workers = workers
@@ -104,7 +106,8 @@ class SshTransport:
             try:
                 return self._converse(name, host, commands, held, notes)
             except HostKeyRefused as error:
-                return exchange.refused(name, commands, error, notes, host_key=error.presented)
+                key = "" if isinstance(error, JumpKeyRefused) else error.presented
+                return exchange.refused(name, commands, error, notes, host_key=key)
             except CannotTell as error:
                 key = held.link.host_key if held.link is not None else ""
                 return exchange.refused(name, commands, error, notes, host_key=key)
@@ -176,10 +179,11 @@ class SshLink:
         if self._connection is not None:
             self.close()
             self.notes.append("connected again: the host had ended the idle connection")
+        self.host_key = ""
         self._connection = self._gateways.login(self._endpoint, self._accepted, self.notes)
         transport = transport_of(self._connection)
         key = transport.get_remote_server_key() if transport is not None else None
-        self.host_key = key.fingerprint if key is not None else self.host_key
+        self.host_key = key.fingerprint if key is not None else ""
 
     def close(self) -> None:
         """End the connection."""
