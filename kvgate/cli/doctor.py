@@ -73,7 +73,7 @@ def preview(gate: str, inventory: Path) -> Preview | None:
 def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
     """What this machine itself needs."""
     yield Finding(
-        _HERE, say("Python"), sys.version_info >= (3, 11), sys.version.split()[0], say("install Python 3.11 or newer")
+        _HERE, say("python"), sys.version_info >= (3, 11), sys.version.split()[0], say("install Python 3.11 or newer")
     )
     ssh = shutil.which("ssh")
     yield Finding(
