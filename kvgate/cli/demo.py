@@ -20,7 +20,7 @@ from kvgate.gate import options as gate_options
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from lab import order
-from lab.faults import every
+from lab.faults import chinese, every
 from lab.rack import EmbeddedRack, build
 
 GATES = ("G1",)  # gates that this version runs
@@ -57,6 +57,7 @@ def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> Em
 def list_faults() -> None:
     """Print every fault with what must notice it."""
     read = Reader(language())
+    said = chinese() if read.lang == "zh" else {}
     rows = [
         (
             fault.name,
@@ -64,7 +65,7 @@ def list_faults() -> None:
             fault.platform or "-",
             " ".join(sorted(fault.stops)),
             " ".join(sorted(fault.undecided)),
-            fault.text,
+            said.get(fault.name, fault.text),
         )
         for fault in every().values()
     ]

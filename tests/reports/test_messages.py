@@ -13,6 +13,7 @@ from babel.messages.pofile import read_po
 from checks.phrase import Phrase, say
 from kvgate import agreement
 from kvgate.reports.messages import Reader, language
+from lab.faults import chinese, every
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "kvgate" / "reports" / "locale"
@@ -115,3 +116,7 @@ def test_no_chinese_sentence_is_written_with_half_width_marks() -> None:
         if re.search(r"[\u4e00-\u9fff][,;:?!]|[,;?!][\u4e00-\u9fff]", text)
     ]
     assert not wrong
+
+
+def test_every_fault_of_the_lab_is_named_in_both_languages() -> None:
+    assert set(chinese()) == set(every()), "lab/faults/chinese.yaml"
