@@ -139,6 +139,8 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
+                if str(first) == str(second):  # the host is down: one reason, not two
+                    raise
                 both = say("{first}; and instead: {second}", first=first.phrase, second=second.phrase)
                 raise _worse(first, second)(both) from second
 

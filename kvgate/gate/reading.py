@@ -49,7 +49,9 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
         )
     if kept.status not in probe.accepted:
         if kept.status == 127:
-            raise ToolMissing(say("{host}: {tool} is not installed ({said})", host=host, tool=probe.tool, said=said))
+            raise ToolMissing(
+                say("{host}: {tool} is not installed ({said}); install it", host=host, tool=probe.tool, said=said)
+            )
         if kept.status == 126 or _DENIED.search(stderr):
             raise PermissionDenied(
                 say("{host}: {tool}: {said}; run as root (become: sudo)", host=host, tool=probe.tool, said=said)

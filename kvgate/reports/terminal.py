@@ -15,10 +15,12 @@ from rich.text import Text
 
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed
+from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
+from kvgate.reports import reasons
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 from kvgate.transport.base import Batch
@@ -127,10 +129,13 @@ def summary(session: GateSession, stream: IO[str]) -> None:
                 for owed, verdict in decision.verdicts
                 if owed.blocking is weight and verdict.outcome is outcome
             ]
-            for clause in dict.fromkeys(owed.clause for owed, _ in rows):
-                out.print(
-                    _clause(session, clause, outcome, [owed for owed, _ in rows if owed.clause == clause], read, weight)
-                )
+            common = reasons.shared(rows)
+            told = {owed for items in common.values() for owed in items}
+            for reason, items in common.items():
+                out.print(_shared(session, reason, items, read, weight))
+            for clause in dict.fromkeys(owed.clause for owed, _ in rows if owed not in told):
+                mine = [owed for owed, _ in rows if owed.clause == clause and owed not in told]
+                out.print(_clause(session, clause, outcome, mine, read, weight))
     for line in session.trouble:
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))
@@ -176,6 +181,21 @@ def _clause(
         (read("do: "), "bold"), read.text(clause.remedy), (f"  [kvgate runbook {clause_id}]", "dim")
     )
     return Group(Text(""), *parts, Padding(remedy, (0, 0, 0, 4)))
+
+
+def _shared(session: GateSession, reason: Phrase, owed: list[Owed], read: Reader, blocking: bool) -> RenderableType:
+    """One reason that several clauses share; it says itself what to do."""
+    outcome = Outcome.UNDECIDED.value
+    label = outcome if blocking else read("advisory {outcome}", outcome=outcome)
+    judged = session.judged.get(owed[0])
+    head = Sentence.assemble(
+        (f"{label} ", STYLE[Outcome.UNDECIDED] if blocking else "yellow"),
+        read("{count} verdicts for one reason:", count=len(owed)),
+    )
+    clauses = " ".join(dict.fromkeys(item.clause for item in owed))
+    grid = Table.grid(padding=(0, 2))
+    grid.add_row(Sentence(read.phrase(reason), style="bold"), _evidence(judged))
+    return Group(Text(""), head, Padding(grid, (0, 0, 0, 4)), Padding(Text(clauses, style="dim"), (0, 0, 0, 4)))
 
 
 def found(verdict: Verdict, read: Reader) -> Sentence:
