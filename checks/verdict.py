@@ -33,7 +33,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Outcome of one clause on one subject: what was measured, what is required, why."""
+    """Outcome of one clause on one subject: what was measured, what is required, why.
+
+    ``declarable``: undecided because the machine does not offer the fact, so that a named person may answer for it.
+    """
 
     outcome: Outcome
     measured: Phrase
@@ -41,6 +44,7 @@ class Verdict:
     unit: str = ""
     note: Phrase | None = None
     quantities: tuple[Quantity, ...] = ()
+    declarable: bool = False
 
     @classmethod
     def of(
@@ -62,6 +66,11 @@ class Verdict:
     def undecided(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
         """The clause could not be told; ``note`` says why and what would help."""
         return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note)
+
+    @classmethod
+    def not_offered(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
+        """Undecided, because this machine or driver keeps the fact to itself; a declared answer may stand in."""
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note, declarable=True)
 
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""

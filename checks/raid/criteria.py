@@ -17,6 +17,10 @@ from checks.verdict import Verdict
 #: Words of md/array_state, Documentation/admin-guide/md.rst of the kernel.
 _RUNNING = ("clean", "active", "active-idle", "write-pending", "read-auto")
 _NOT_RUNNING = ("clear", "inactive", "suspended", "readonly", "broken")
+#: Words behind State of mdadm that mean an array which is not whole; a check (checking) is no fault.
+_NOT_WELL = frozenset(
+    {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing", "reshaping"}
+)
 _ABSENT = say("there is no such md array today; see the clause on its state")
 
 
@@ -125,10 +129,11 @@ def _complaints(array: MdArray | None, line: MdstatArray | None, detail: MdDetai
         for one in line.members
         if {"F", "S"} & set(one.flags)
     ]
-    if bad := {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing"} & set(
-        detail.states
-    ):
-        found.append(say("mdadm says {states}", states=", ".join(sorted(bad))))
+    if line.wanted is not None and line.working is not None and line.wanted != line.working:
+        found.append(say("mdstat counts {working} of {wanted} members", working=line.working, wanted=line.wanted))
+    # a state may carry a remark: resyncing (DELAYED)
+    if bad := sorted(state for state in detail.states if state.partition(" (")[0] in _NOT_WELL):
+        found.append(say("mdadm says {states}", states=", ".join(bad)))
     if detail.failed_devices:
         found.append(say("mdadm counts {count} failed devices", count=detail.failed_devices))
     if None in (detail.raid_devices, detail.active_devices) or detail.raid_devices != detail.active_devices:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from checks.phrase import say
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused
+from kvgate.errors import CannotTell, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
@@ -32,6 +32,7 @@ class Answers:
         self.evidence = evidence
         self._index: dict[tuple[str, str, int], int] = {}
         self._met: dict[tuple[str, int], Met] = {}
+        self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
@@ -41,6 +42,8 @@ class Answers:
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
         self._met[host, sample] = met
+        if met.boot_id:
+            self._boots.setdefault(host, set()).add(met.boot_id)
 
     def numbers(self, host: str, probe: Probe[Any], sample: int = 1) -> list[int]:
         """Return the evidence number of an answer, as a list of one, or none."""
@@ -48,7 +51,13 @@ class Answers:
         return [] if number is None else [number]
 
     def fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        """Read a fact. Raises CannotTell with the reason; reads each answer once."""
+        """Read a fact. Raises CannotTell with the reason; reads each answer once.
+
+        A host that booted in the middle of the run tells nothing: its devices may have other names since, its counters
+        began anew, and two of its answers need not be about one machine state.
+        """
+        if len(self._boots.get(host, ())) > 1:
+            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
         if place not in self._facts:
             try:
@@ -75,7 +84,14 @@ class Answers:
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
             raise CannotTell(say("{host} was not met twice in this run", host=host))
-        if not first.boot_id or first.boot_id != second.boot_id:
+        if not first.boot_id and not second.boot_id:
+            raise NotAskable(
+                say(
+                    "{host} is asked one command at a time, so nobody knows whether it was rebooted in between",
+                    host=host,
+                )
+            )
+        if first.boot_id != second.boot_id:
             raise CannotTell(
                 say("{host} was rebooted between the two samples, or does not tell its boot id", host=host)
             )
@@ -97,6 +113,10 @@ class Answers:
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
+        if met is not None and met.clock is None and not met.boot_id:
+            raise NotAskable(
+                say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
+            )
         if met is None or met.clock is None:
             raise CannotTell(say("{host} did not tell its time", host=host))
         return met.clock.low, met.clock.high

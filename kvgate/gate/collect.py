@@ -79,9 +79,9 @@ def _round(
                     continue
             commands[host].append(Command(key, line, probe.limit))
             lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
-    batches = transport.run({host: asked for host, asked in commands.items() if asked or not failed.get(host)})
-    for host in questions:
-        batch = batches.get(host) or Batch(host, {})
+
+    def keep(batch: Batch) -> None:
+        host = batch.host
         if host in failed:
             batch = replace(batch, answers={**batch.answers, **failed[host]})
         for key, number in answers.evidence.keep(batch, lines[host], sample).items():
@@ -90,6 +90,13 @@ def _round(
             answers.meet(host, sample, Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic))
         if progress is not None:
             progress(title, batch)
+
+    asked = {host: wanted for host, wanted in commands.items() if wanted or not failed.get(host)}
+    for host in questions:
+        if host not in asked:
+            keep(Batch(host, {}))
+    for batch in transport.each(asked):
+        keep(batch)
 
 
 def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
@@ -108,6 +115,14 @@ def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
             raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
         names[device] = f"/dev/{name}"
     return names
+
+
+def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:
+    """Tell answers which boots earlier rounds of the same run met, so that none of them is put beside another boot's."""
+    found = answers or Answers(evidence)
+    for batch in evidence.batches():
+        found.meet(batch.host, 0, Met(batch.host_key, batch.boot_id, batch.clock, batch.monotonic))
+    return found
 
 
 def replay(evidence: Evidence) -> Answers:

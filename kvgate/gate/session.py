@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement
 from kvgate.codec import Seal
-from kvgate.errors import DECLARABLE, CannotTell, Unwritable
+from kvgate.errors import DECLARABLE, CannotTell, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
@@ -117,7 +117,9 @@ class GateSession:
             judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
             self.trouble.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
         else:
-            if len(given) == 1:
+            if len(given) == 1 and given[0].declarable:
+                judged = self._could_not_tell(test.owed, Unsupported(given[0].note or ""), given[0])
+            elif len(given) == 1:
                 judged = Judged(given[0], "declared" if self.clause(test.owed).answer == "declared" else "measured")
             else:
                 judged = Judged(
@@ -127,7 +129,7 @@ class GateSession:
         self.record(test.owed, judged)
         return judged
 
-    def _could_not_tell(self, owed: Owed, error: CannotTell) -> Judged:
+    def _could_not_tell(self, owed: Owed, error: CannotTell, verdict: Verdict | None = None) -> Judged:
         if isinstance(error, DECLARABLE):
             try:
                 verdict = self._declared(owed)
@@ -136,14 +138,21 @@ class GateSession:
             else:
                 note = say("declared, because it could not be measured: {reason}", reason=error.phrase)
                 return Judged(verdict.with_note(note), "declared", type(error).__name__)
-        return Judged(Verdict.undecided(error.phrase), reason=type(error).__name__)
+        undecided = replace(verdict, declarable=False) if verdict else Verdict.undecided(error.phrase)
+        return Judged(undecided, reason=type(error).__name__)
 
     def _declared(self, owed: Owed) -> Verdict:
-        for declaration in self.inventory.rack.declared:
-            if declaration.clause == owed.clause and fnmatchcase(owed.subject, declaration.subject):
-                note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
-                required = say("what the clause says")
-                return Verdict.of(declaration.conforms, declaration.value, required, note=note)
+        found = [
+            one
+            for one in self.inventory.rack.declared
+            if one.clause == owed.clause and fnmatchcase(owed.subject, one.subject)
+        ]
+        if (
+            found
+        ):  # of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port
+            declaration = min(found, key=lambda one: one.conforms)
+            note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
+            return Verdict.of(declaration.conforms, declaration.value, say("what the clause says"), note=note)
         raise NotDeclared(
             say(
                 "nobody has answered for it: add {clause} on {subject} to `declared` in the inventory, with who says so",

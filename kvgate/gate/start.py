@@ -16,7 +16,7 @@ from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.errors import NotAllowed
 from kvgate.evidence.store import Evidence
-from kvgate.gate.collect import Progress, replay
+from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
@@ -205,7 +205,8 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     run = ledger.unfinished(prepared.inventory.rack.campaign, options.gate)
     if run is None:
         raise NotAllowed(f"no unfinished run of {options.gate} in this campaign: leave --only-stale away")
-    if run.acceptance_digest != prepared.agreement.digest or run.fingerprint != prepared.inventory.fingerprint:
+    same = (prepared.agreement.digest, prepared.inventory.fingerprint, prepared.inventory.text_digest)
+    if (run.acceptance_digest, run.fingerprint, run.inventory_digest) != same:  # one word of the order is another order
         raise NotAllowed(
             f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
             "leave --only-stale away and start a new attempt"
@@ -221,6 +222,7 @@ def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest],
     started = Started(session, still, transport)
     try:
         session.look([test for test in tests if test.owed in still], transport, progress)
+        session.answers = with_boots(session.answers, session.evidence)
     except BaseException:
         session.interrupt("ended while the hosts were asked")
         transport.close()

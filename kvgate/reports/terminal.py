@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from rich.console import Console, Group, RenderableType
@@ -20,7 +20,7 @@ from checks.verdict import Outcome, Verdict
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
-from kvgate.reports import reasons
+from kvgate.reports import basis, reasons
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 from kvgate.transport.base import Batch
@@ -136,9 +136,25 @@ def summary(session: GateSession, stream: IO[str]) -> None:
             for clause in dict.fromkeys(owed.clause for owed, _ in rows if owed not in told):
                 mine = [owed for owed, _ in rows if owed.clause == clause and owed not in told]
                 out.print(_clause(session, clause, outcome, mine, read, weight))
+    for line in _basis(session, read):
+        out.print(Text(line), soft_wrap=True)
     for line in session.trouble:
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))
+
+
+def _basis(session: GateSession, read: Reader) -> Iterator[str]:
+    rack = session.inventory.rack
+    people = [item for item, judged in session.judged.items() if judged.basis == "declared"]
+    parts = (
+        list(basis.overlaid(session.agreement.overlaid, read)),
+        list(basis.declared(people, rack, read)),
+        list(basis.not_covered(rack, read)),
+    )
+    if any(parts):
+        yield ""
+    for part in parts:
+        yield from part
 
 
 def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableType:

@@ -183,7 +183,10 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
                 pass
         return Verdict.undecided(say("{reason}", reason=str(error)))
     assert len(given) == 1, f"{item.clause} decided {len(given)} times"
-    return given[0]
+    try:
+        return declared() if given[0].declarable else given[0]
+    except CannotTell:
+        return given[0]
 
 
 def main() -> None:
