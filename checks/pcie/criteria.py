@@ -41,6 +41,8 @@ _NO_AER = say(
     "the kernel has no AER counters for it: the firmware keeps them; read the BMC's log, or boot with pcie_ports=native"
 )
 
+_HALF_AER = say("only some of its AER counters could be read: run again")
+
 
 def trained_speed(link: Link | None, generation: int) -> Verdict:
     """The link trained to at least the generation ordered; a device that cannot do more is named as such."""
@@ -68,8 +70,10 @@ def no_uncorrected_errors(link: Link | None, allowed: int) -> Verdict:
     required = say("at most {allowed} fatal and nonfatal errors since boot", allowed=allowed)
     if link is None:
         return Verdict.undecided(_GONE, required)
+    if link.aer_fatal is None and link.aer_nonfatal is None:
+        return Verdict.not_offered(_NO_AER, required)
     if link.aer_fatal is None or link.aer_nonfatal is None:
-        return Verdict.undecided(_NO_AER, required)
+        return Verdict.undecided(_HALF_AER, required)
     measured = say("{fatal} fatal, {nonfatal} nonfatal", fatal=link.aer_fatal, nonfatal=link.aer_nonfatal)
     quantities = (Quantity("fatal", link.aer_fatal, "errors"), Quantity("nonfatal", link.aer_nonfatal, "errors"))
     return Verdict.of(
@@ -83,8 +87,10 @@ def no_new_corrected_errors(links: Interval[Link | None], allowed: int) -> Verdi
     if links.before is None or links.after is None:
         return Verdict.undecided(_GONE, required)
     before, after = links.before.aer_correctable, links.after.aer_correctable
+    if before is None and after is None:
+        return Verdict.not_offered(_NO_AER, required)
     if before is None or after is None:
-        return Verdict.undecided(_NO_AER, required)
+        return Verdict.undecided(_HALF_AER, required)
     if after < before:
         why = say(
             "the counter went back from {before} to {after}: device or host was reset", before=before, after=after
