@@ -19,8 +19,8 @@
     │   ├── Truncated           more output than the limit allows
     │   ├── NotAskable          the inventory says that this host does not allow the question
     │   └── DeviceAbsent        no device with that serial answers today
-    ├── Unwritable              evidence or ledger could not be written and read back: never PASS
-    └── Damaged                 stored evidence or ledger rows are not what was written: tampered with, cut or rotten
+    └── Unwritable              evidence or ledger could not be written and read back: never PASS
+        └── Damaged             what was stored earlier is not what was written: tampered with, cut or rotten
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Unwritable(KvgateError):
     """Evidence or ledger could not be written, or did not read back as written."""
 
 
-class Damaged(KvgateError):
+class Damaged(Unwritable):
     """What was stored earlier is not what was written: the message names the line, blob or row."""
 
 

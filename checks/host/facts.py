@@ -1,10 +1,9 @@
-"""What a host is, where one parser's answer is not enough: the kernel log by clause, the connect phase, the spread of clocks."""
+"""What a kernel log says about each part of a host, and whether it tells all of this boot."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
 from checks.parsers import dmesg
 from checks.parsers.dmesg import Event, KernelLog, Kind
@@ -36,16 +35,13 @@ def complete(log: KernelLog) -> bool:
 
 def of_kinds(log: KernelLog, kinds: frozenset[Kind]) -> tuple[Event, ...]:
     """Events of these kinds, in order."""
-    return tuple(event for event in log.events if event.kind in kinds)
+    return log.of(*kinds)
 
 
 def driver_troubles(log: KernelLog) -> tuple[Event, ...]:
     """Timeouts and resets of local controllers, and errors of block devices that carry data."""
-    return tuple(
-        event
-        for event in log.events
-        if event.kind in DRIVER or (event.kind is Kind.BLOCK_ERROR and _DATA_DEVICE.fullmatch(event.device))
-    )
+    errors = (event for event in log.of(Kind.BLOCK_ERROR) if _DATA_DEVICE.fullmatch(event.device))
+    return tuple(sorted((*log.of(*DRIVER), *errors), key=lambda event: event.line))
 
 
 def fabric_troubles(log: KernelLog) -> tuple[Event, ...]:
@@ -54,56 +50,28 @@ def fabric_troubles(log: KernelLog) -> tuple[Event, ...]:
     A host that boots before its array is refused until the array is up: that is how connecting works. A refusal counts
     when the same controller was connected before, or never came up after.
     """
-    found: list[tuple[int, Event]] = []
-    waiting: dict[str, list[tuple[int, Event]]] = {}
+    found: list[Event] = []
+    waiting: dict[str, list[Event]] = {}
     connected: set[str] = set()
-    for number, event in enumerate(log.events):
-        if event.kind is Kind.FABRIC_CONNECTED:
+    links = {Kind.FABRIC_CONNECTED, Kind.FABRIC_DISCONNECTED, Kind.FABRIC_REFUSED}
+    for kind, event in sorted(_events(log, links | FABRIC), key=lambda pair: pair[1].line):
+        if kind is Kind.FABRIC_CONNECTED:
             connected.add(event.device)
             waiting.pop(event.device, None)
-        elif event.kind is Kind.FABRIC_DISCONNECTED:
+        elif kind is Kind.FABRIC_DISCONNECTED:
             connected.discard(event.device)
-        elif event.kind is Kind.FABRIC_REFUSED:
-            place = found if event.device in connected else waiting.setdefault(event.device, [])
-            place.append((number, event))
-        elif event.kind in FABRIC:
-            found.append((number, event))
-    for refused in waiting.values():
-        found += refused
-    return tuple(event for _, event in sorted(found, key=lambda pair: pair[0]))
+        elif kind is Kind.FABRIC_REFUSED and event.device not in connected:
+            waiting.setdefault(event.device, []).append(event)
+        else:
+            found.append(event)
+    found += (event for refused in waiting.values() for event in refused)
+    return tuple(sorted(found, key=lambda event: event.line))
+
+
+def _events(log: KernelLog, kinds: Iterable[Kind]) -> Iterator[tuple[Kind, Event]]:
+    return ((kind, event) for kind in kinds for event in log.events.get(kind, ()))
 
 
 def devices(events: Sequence[Event]) -> str:
     """The devices that events name, each once."""
     return ", ".join(dict.fromkeys(event.device for event in events if event.device))
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How far the clocks of several hosts are apart, in seconds: at least ``least``, at most ``most``."""
-
-    least: float
-    most: float
-    ahead: str
-    behind: str
-
-
-def spread(clocks: Mapping[str, tuple[float, float]]) -> Spread:
-    """From each host's clock as an interval (low, high) to the spread. Raises ValueError without clocks."""
-    if not clocks:
-        raise ValueError("no clocks to compare")
-    ahead = max(clocks, key=lambda host: clocks[host][0])
-    behind = min(clocks, key=lambda host: clocks[host][1])
-    most = max(high for _, high in clocks.values()) - min(low for low, _ in clocks.values())
-    if len(clocks) == 1:
-        most = 0.0
-    return Spread(max(0.0, clocks[ahead][0] - clocks[behind][1]), most, ahead, behind)
-
-
-def count_cpus(online: str) -> int:
-    """``0-63,128-191`` -> 128."""
-    total = 0
-    for part in online.split(","):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total

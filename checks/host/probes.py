@@ -1,37 +1,34 @@
-"""What to ask a host about itself: processors, memory, firmware, kernel, settings, clock, log. Disks and ports are asked elsewhere."""
+"""What to ask a host about itself: processors, memory, firmware, kernel, settings, sensors. Clock and logs have their own files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from checks.host.facts import whole_boot
 from checks.parsers import (
-    chronyc_sources,
-    chronyc_tracking,
     cmdline,
-    dmesg,
     dmidecode,
     ipmitool_sdr,
-    journal_files,
     lscpu,
     meminfo,
     os_release,
     proc_limits,
-    stat_f,
     sysctl,
     sysfs_cpufreq,
     sysfs_edac,
     sysfs_iommu,
     sysfs_module,
-    timedatectl,
     uname,
 )
 from checks.probe import Glob, Probe
 
 #: grep ends with 1 when nothing was printed and with 2 when a pattern had no file: both are answers.
 _GREP = frozenset({0, 1, 2})
+
+
 #: Modules that must come from one tree: the RDMA core and everything that is compiled against it.
 RDMA_TREE = ("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvme_rdma", "nvmet_rdma", "rdma_cm")
+
+
 _SERVICE = (
     'systemctl show "$1" -p LoadState -p ActiveState -p MainPID -p LimitMEMLOCK -p LimitNOFILE || exit; '
     'pid=$(systemctl show "$1" -p MainPID | cut -d= -f2); '
@@ -112,53 +109,6 @@ def service_limits(unit: str) -> Probe[proc_limits.ServiceLimits]:
     return Probe("proc-limits", ("sh", "-c", _SERVICE, "sh", unit), proc_limits.parse)
 
 
-def tracking() -> Probe[chronyc_tracking.Tracking]:
-    """Ask chrony how far the clock is off."""
-    return Probe("chronyc-tracking", ("chronyc", "-c", "tracking"), chronyc_tracking.parse)
-
-
-def time_sources() -> Probe[chronyc_sources.Sources]:
-    """Ask chrony for its sources."""
-    return Probe("chronyc-sources", ("chronyc", "-c", "-n", "sources"), chronyc_sources.parse)
-
-
-def timesync() -> Probe[timedatectl.TimeDate]:
-    """Ask systemd-timesyncd, where it is used in place of chrony."""
-    return Probe("timesync-status", ("timedatectl", "timesync-status"), timedatectl.parse)
-
-
-def clock_state() -> Probe[timedatectl.TimeDate]:
-    """Ask whether the kernel itself counts its clock as synchronised."""
-    return Probe("timedatectl", ("timedatectl", "show"), timedatectl.parse)
-
-
-def log_space() -> Probe[stat_f.Spaces]:
-    """Ask the free space of the root filesystem and of the one that holds the logs."""
-    return Probe("stat-f", ("stat", "-f", "-c", "%S %b %a %n", "/", "/var/log"), stat_f.parse)
-
-
-def journal() -> Probe[journal_files.JournalFiles]:
-    """Ask whether the journal is kept on disk or in memory."""
-    files = (Glob("/var/log/journal/*/system.journal"), Glob("/run/log/journal/*/system.journal"))
-    return Probe(
-        "journal-files",
-        ("ls", "-d", "/run/systemd/journal", *files),
-        journal_files.parse,
-        accepted=frozenset({0, 1, 2}),
-    )
-
-
 def sensors() -> Probe[ipmitool_sdr.Sensors]:
     """Ask the board controller for power supplies, fans and temperatures; slow controllers take their time."""
     return Probe("ipmitool-sdr", ("ipmitool", "sdr", "elist"), ipmitool_sdr.parse, limit=60)
-
-
-def kernel_journal() -> Probe[dmesg.KernelLog]:
-    """Ask the journal for the kernel's log of this boot; one that does not reach back to the boot is no answer."""
-    words = ("journalctl", "-k", "-b", "-q", "--no-pager", "-o", "short-iso-precise")
-    return Probe("kernel-journal", words, whole_boot, limit=60)
-
-
-def kernel_ring() -> Probe[dmesg.KernelLog]:
-    """Ask the kernel's own buffer, which may have dropped its beginning."""
-    return Probe("dmesg", ("dmesg", "-x", "--time-format", "iso"), dmesg.parse, limit=30)

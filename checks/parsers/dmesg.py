@@ -8,8 +8,8 @@ that writes to ``/dev/kmsg`` is passed over. A log without a single time stamp i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -54,9 +54,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of trouble. ``device`` and ``time`` are as the log prints them, empty where it names none."""
+    """One line of trouble; ``line`` counts from 1. ``device`` and ``time`` are as printed, empty where none is named."""
 
-    kind: Kind
+    line: int
     device: str
     time: str
     message: str
@@ -75,14 +75,20 @@ class LimitedLink:
 
 @dataclass(frozen=True, slots=True)
 class KernelLog:
-    """Events in the log's order. ``from_boot``: the kernel's first lines are there; ``missed``: journald lost messages."""
+    """Events by kind. ``from_boot``: the kernel's first lines are there; ``missed``: journald lost messages."""
 
     from_boot: bool
     missed: bool
     first_time: str
     last_time: str
-    events: tuple[Event, ...]
+    events: Mapping[Kind, tuple[Event, ...]]
     limited_links: tuple[LimitedLink, ...]
+
+    def of(self, *kinds: Kind) -> tuple[Event, ...]:
+        """Events of these kinds in the log's order."""
+        return tuple(
+            sorted((event for kind in kinds for event in self.events.get(kind, ())), key=lambda event: event.line)
+        )
 
 
 # One pattern a subsystem; the name of the innermost alternative that matched is the kind. ``needle`` is a cheap filter:
@@ -221,11 +227,13 @@ _LIMITED = re.compile(
     + r") \(capable of (?P<capable>\d{1,6}(?:\.\d{1,6})?) Gb/s",
     re.ASCII,
 )
+_FIRST = re.compile(r"(?:^|[\]:+\d] )Linux version \d")
 _BOOT_LINES = 20  # microcode and firmware lines may stand before "Linux version"
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
+    number: int
     time: str
     message: str
     kernel: bool = True
@@ -234,23 +242,25 @@ class _Line:
 def parse(text: str) -> KernelLog:
     """Classify every line, or refuse what is no kernel log: empty, an error of the tool, or neither stamps nor known words."""
     if re.match(r"\s*\{\s*\"", text):
-        return _journal([*_json_entries(text)])
+        entries = [*_json_entries(text)]
+        boot = any(entry.message.startswith("Linux version ") for entry in entries[:_BOOT_LINES])
+        return _log(entries, _RULES, boot, entries[0].time, entries[-1].time)
     found = lines(text)
     if found[0].startswith(("dmesg: ", "journalctl: ", "No journal files were found", "-- No entries --")):
         raise UnreadableOutput(f"the tool gave no log: {found[0][:120]!r}")
     ends = [line for line in (*found[: _BOOT_LINES + 2], found[-1]) if not line.startswith("-- ")]
     if not ends:
         raise UnreadableOutput("nothing but headings of journalctl")
-    entries = [_entry(line) for line in ends]
     candidates, rules = _candidates(text)
-    log = _journal([_entry(line) for line in candidates], rules)
-    first = next((line.time for line in entries if line.time), "")
+    first = next((time for line in ends if (time := _entry(0, line).time)), "")
+    boot = any(_FIRST.search(line) for line in ends[:_BOOT_LINES])
+    log = _log(candidates, rules, boot, first, _entry(0, ends[-1]).time)
     if not (first or log.events or log.limited_links):
         raise UnreadableOutput(f"no line looks like a kernel message; the first is {found[0][:80]!r}")
-    return replace(log, from_boot=_from_boot(entries), first_time=first, last_time=entries[-1].time)
+    return log
 
 
-def _candidates(text: str) -> tuple[list[str], list[tuple[str, re.Pattern[str]]]]:
+def _candidates(text: str) -> tuple[list[_Line], list[tuple[str, re.Pattern[str]]]]:
     # Most lines of a long log hold no known wording: the text is searched as a whole, and only lines with a hit are cut out.
     rules = []
     starts: set[int] = set()
@@ -261,15 +271,18 @@ def _candidates(text: str) -> tuple[list[str], list[tuple[str, re.Pattern[str]]]
         while at >= 0:
             starts.add(text.rfind("\n", 0, at) + 1)
             at = text.find(rule[0], text.find("\n", at))
-    return [text[start : text.find("\n", start)].rstrip("\r") for start in sorted(starts)], rules
+    entries = []
+    number, counted = 1, 0
+    for start in sorted(starts):
+        number, counted = number + text.count("\n", counted, start), start
+        entries.append(_entry(number, text[start : text.find("\n", start)].rstrip("\r")))
+    return entries, rules
 
 
-def _from_boot(entries: list[_Line]) -> bool:
-    return any(line.message.startswith("Linux version ") for line in entries[:_BOOT_LINES])
-
-
-def _journal(entries: list[_Line], rules: Sequence[tuple[str, re.Pattern[str]]] = ()) -> KernelLog:
-    events: list[Event] = []
+def _log(
+    entries: list[_Line], rules: Sequence[tuple[str, re.Pattern[str]]], from_boot: bool, first: str, last: str
+) -> KernelLog:
+    events: dict[Kind, list[Event]] = {}
     links: list[LimitedLink] = []
     missed = False
     for line in entries:
@@ -280,26 +293,27 @@ def _journal(entries: list[_Line], rules: Sequence[tuple[str, re.Pattern[str]]] 
         if found := _LIMITED.match(line.message):
             device, available, lanes, at, capable = found.group("device", "available", "lanes", "at", "capable")
             links.append(LimitedLink(device, float(available), int(lanes), at, float(capable)))
-        elif (event := _classify(line, rules or _RULES)) is not None:
-            events.append(event)
-    times = [line.time for line in entries] or [""]
-    return KernelLog(_from_boot(entries), missed, times[0], times[-1], tuple(events), tuple(links))
+        elif (known := _classify(line.message, rules)) is not None:
+            kind, device = known
+            events.setdefault(kind, []).append(Event(line.number, device, line.time, line.message.strip()))
+    kept = {kind: tuple(found) for kind, found in events.items()}
+    return KernelLog(from_boot, missed, first, last, kept, tuple(links))
 
 
-def _classify(line: _Line, rules: Sequence[tuple[str, re.Pattern[str]]]) -> Event | None:
+def _classify(message: str, rules: Sequence[tuple[str, re.Pattern[str]]]) -> tuple[Kind, str] | None:
     for needle, pattern in rules:
-        if needle in line.message and (found := pattern.match(line.message)):
+        if needle in message and (found := pattern.match(message)):
             groups = found.groupdict()
             kind = next((name for name, value in groups.items() if value is not None and name in _KINDS), None)
             if kind is not None:
-                return Event(_KINDS[kind], groups.get("device") or "", line.time, line.message.strip())
+                return _KINDS[kind], groups.get("device") or ""
     return None
 
 
-def _entry(line: str) -> _Line:
+def _entry(number: int, line: str) -> _Line:
     stamp = _STAMP.match(line)
     if stamp is None:
-        return _Line("", line)
+        return _Line(number, "", line)
     time = stamp["seconds"] or stamp["wall"] or stamp["iso"] or stamp["journal"] or ""
     message = line[stamp.end() :]
     kernel = stamp["facility"] in {None, "kern"}
@@ -311,26 +325,26 @@ def _entry(line: str) -> _Line:
         message = message[by.end() :]
     if inner := _INNER.match(message):
         message = message[inner.end() :]
-    return _Line(time, message, kernel)
+    return _Line(number, time, message, kernel)
 
 
 def _json_entries(text: str) -> Iterator[_Line]:
-    found = 0
+    number = 0
     for document in json_documents(text):
         if not isinstance(document, dict):
             raise UnreadableOutput("a JSON document of the log is no object")
-        if isinstance(document.get("dmesg"), list):
-            for item in document["dmesg"]:
-                message, seconds = _member(item, "msg"), item.get("time") if isinstance(item, dict) else None
-                if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
-                    raise UnreadableOutput("an entry of the log has no time")
-                found += 1
-                yield _Line(f"{seconds:.6f}", message)
-        else:
-            message = _member(document, "MESSAGE")
-            found += 1
-            yield _Line(_realtime(document), message, kernel=document.get("SYSLOG_IDENTIFIER") == "kernel")
-    if not found:
+        items = document["dmesg"] if isinstance(document.get("dmesg"), list) else None
+        if items is None:
+            number += 1
+            kernel = document.get("SYSLOG_IDENTIFIER") == "kernel"
+            yield _Line(number, _realtime(document), _member(document, "MESSAGE"), kernel)
+        for item in items or ():
+            message, seconds = _member(item, "msg"), item.get("time")
+            if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
+                raise UnreadableOutput("an entry of the log has no time")
+            number += 1
+            yield _Line(number, f"{seconds:.6f}", message)
+    if not number:
         raise UnreadableOutput("the log has no entries")
 
 

@@ -100,8 +100,8 @@ def _checked(
     if trust == "dscp" and not dscp and "DCBX mode" in said:
         raise UnreadableOutput("trust is dscp and no DSCP map is printed; the output is cut")
     members = [priority for entry in classes for priority in entry.priorities]
-    if any(value > 63 for value in dscp) or len(set(members)) != len(members):
-        raise UnreadableOutput("a DSCP above 63, or a priority in two traffic classes")
+    if any(value > 63 for value in dscp) or sorted(members) not in ([], list(range(8))):
+        raise UnreadableOutput("a DSCP above 63, or not each priority in one traffic class; the output may be cut")
     if len({entry.number for entry in classes}) != len(classes):
         raise UnreadableOutput("a traffic class stands twice")
     cable = said.get("Cable len")

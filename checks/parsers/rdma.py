@@ -61,7 +61,7 @@ def _from_text(text: str) -> tuple[RdmaLink, ...]:
     for line in lines(text):
         found = _LINE.fullmatch(line)
         words = found[3].split() if found else []
-        said = dict(zip(words[::2], words[1::2], strict=True))
+        said = dict(zip(words[::2], words[1::2], strict=False))  # an odd word is refused below
         if found is None or not {"state", "physical_state"} <= said.keys() or 2 * len(said) != len(words):
             raise UnreadableOutput(
                 f"found {line[:80]!r}, wanted 'link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev ...'"

@@ -14,6 +14,7 @@ from checks.probe import UnreadableOutput
 
 COMMAND = "sysfs-module"
 _FILE = re.compile(r"/sys/module/(\w{1,64})/(initstate|version|taint)", re.ASCII)
+_FILE_OF = re.compile(r"kernel/[\w./+-]+\.ko", re.ASCII)
 _BUILTIN = re.compile(r"/lib/modules/[\w.+~-]+/modules\.builtin", re.ASCII)
 
 
@@ -45,6 +46,8 @@ def parse(text: str) -> DriverModules:
     builtin: set[str] = set()
     for path, value in found.items():
         if _BUILTIN.fullmatch(path):
+            if odd := [word for word in value.split("\n") if _FILE_OF.fullmatch(word) is None]:
+                raise UnreadableOutput(f"found {odd[0][:80]!r}, wanted a module file")
             builtin |= {word.rsplit("/", 1)[-1].removesuffix(".ko").replace("-", "_") for word in value.split("\n")}
         elif (file := _FILE.fullmatch(path)) is not None:
             files.setdefault(file[1], {})[file[2]] = value

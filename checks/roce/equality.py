@@ -1,77 +1,122 @@
-"""Whether all storage ports treat traffic alike. One port's answer never speaks for another."""
+"""Whether all storage ports, or all ports of a host's NPUs, treat traffic alike. One port's answer never speaks for another."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from checks.parsers.hccn_tool import DscpToTc, Pfc, Reply
+from checks.parsers.hccn_tool import of as of_kind
 from checks.parsers.rdma_qos import RdmaQos
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.roce.facts import Qos
 from checks.verdict import Verdict
 
+Word = Phrase | str
+Settings = Mapping[str, Mapping[Word, Word]]
+
+_ABSENT = say("absent")
+
 
 def same_qos(ports: Mapping[str, Qos], dscp: int | None, cnp_dscp: int | None) -> Verdict:
-    """Trust, PFC, what becomes of storage packets and CNPs: equal on all ports; whole maps where one tool told them."""
-    settings: dict[str, dict[str, str]] = {}
+    """Trust, PFC, and what becomes of storage packets and CNPs: equal on all ports; whole maps where one tool told them."""
+    meaning: dict[str, dict[Word, Word]] = {}
+    maps: dict[str, dict[str, dict[Word, Word]]] = {}
     for name, qos in ports.items():
         cnp = None if cnp_dscp is None else qos.priority_of(cnp_dscp)
-        settings[name] = {
-            "trust": str(qos.trust),
-            "PFC": ",".join(str(value) for value in qos.pfc) or "none",
-            "priority of storage": _told(None if dscp is None else qos.priority_of(dscp)),
-            "scheduling of CNPs": _told(None if cnp is None else qos.scheduling_of(cnp)),
+        meaning[name] = {
+            say("trust"): _told(qos.trust),
+            say("PFC"): _list(qos.pfc),
+            say("priority of storage"): _told(None if dscp is None else qos.priority_of(dscp)),
+            say("scheduling of CNPs"): _told(None if cnp is None else qos.scheduling_of(cnp)),
         }
-        settings[name] |= {f"DSCP {value} ({qos.tool})": str(priority) for value, priority in qos.dscp}
-        settings[name] |= {f"class of priority {value} ({qos.tool})": str(number) for value, number in qos.classes}
-    return _equal(settings, {name: qos.tool for name, qos in ports.items()})
+        whole: dict[Word, Word] = {say("priority of DSCP {dscp}", dscp=value): str(found) for value, found in qos.dscp}
+        whole |= {say("class of priority {priority}", priority=value): str(found) for value, found in qos.classes}
+        maps.setdefault(qos.tool, {})[name] = whole
+    odd = [text for table in (meaning, *maps.values()) for text in _differences(table)]
+    return _verdict(odd, len(ports))
 
 
 def same_dcqcn(ports: Mapping[str, tuple[str, RdmaQos]]) -> Verdict:
-    """DCQCN figures are equal on all ports of one driver. ``ports``: name -> (driver, what it says)."""
+    """DCQCN figures are equal on all ports of one driver. ``ports``: name -> (driver, what it says).
+
+    A figure that one driver shows and the same driver elsewhere does not is another version: it cannot be compared.
+    """
     silent = [name for name, (_, seen) in ports.items() if not seen.settings]
     if silent:
         return Verdict.undecided(say("no DCQCN figures are shown on {names}", names=", ".join(silent)))
-    settings = {name: {key: str(value) for key, value in seen.settings.items()} for name, (_, seen) in ports.items()}
-    return _equal(settings, {name: driver for name, (driver, _) in ports.items()})
-
-
-def _told(value: object) -> str:
-    return "not told" if value is None else str(value)
-
-
-def _equal(settings: Mapping[str, Mapping[str, str]], kinds: Mapping[str, str]) -> Verdict:
-    required = say("equal on all storage ports")
-    if not settings:
-        return Verdict.undecided(say("the inventory has no storage port with RDMA"), required)
-    found: list[str] = []
-    for kind in dict.fromkeys(kinds.values()):
-        alike = {name: table for name, table in settings.items() if kinds[name] == kind}
-        for key in dict.fromkeys(key for table in alike.values() for key in table):
-            values = {name: table.get(key, "absent") for name, table in alike.items()}
-            found += _odd(key, values)
-    shared = set.intersection(*(set(table) for table in settings.values()))
-    if len(set(kinds.values())) > 1:
-        for key in sorted(shared):
-            found += [
-                text for text in _odd(key, {name: table[key] for name, table in settings.items()}) if text not in found
-            ]
-    if found:
-        return Verdict.of(
-            False, say("{found}", found="; ".join(found[:4]) + (" ..." if len(found) > 4 else "")), required
+    odd: list[Phrase] = []
+    alone: list[str] = []
+    for driver in dict.fromkeys(driver for driver, _ in ports.values()):
+        tables = {name: seen.settings for name, (found, seen) in ports.items() if found == driver}
+        shared = set.intersection(*(set(table) for table in tables.values()))
+        alone += sorted({key for table in tables.values() for key in table} - shared)
+        odd += _differences({name: {key: str(table[key]) for key in sorted(shared)} for name, table in tables.items()})
+    if not odd and alone:
+        return Verdict.undecided(
+            say("not shown on every port: {names}; install the same driver", names=", ".join(alone[:4]))
         )
-    return Verdict.of(True, say("{count} ports alike", count=len(settings)), required)
+    return _verdict(odd, len(ports))
 
 
-def _odd(key: str, values: Mapping[str, str]) -> list[str]:
-    """Which ports differ from the most frequent value, in words; none when all are equal."""
-    if len(set(values.values())) == 1:
-        return []
-    usual, count = Counter(values.values()).most_common(1)[0]
-    return [
-        f"{name}: {key} {_cut(value)}, {count} others {_cut(usual)}" for name, value in values.items() if value != usual
-    ]
+def same_npu_qos(replies: tuple[Reply, ...], devices: Sequence[int]) -> Verdict:
+    """The ports of all NPUs of a host have PFC on one and the same priority and the same DSCP map."""
+    required = say("PFC on one priority, and one DSCP map, on all {count} ports", count=len(devices))
+    flow, maps = of_kind(replies, Pfc), of_kind(replies, DscpToTc)
+    if missing := [str(device) for device in devices if device not in flow or device not in maps]:
+        return Verdict.undecided(say("no answer for NPU {names}", names=", ".join(missing)), required)
+    table: dict[str, dict[Word, Word]] = {}
+    for device in devices:
+        table[f"NPU {device}"] = {say("PFC"): _list(flow[device].enabled)}
+        table[f"NPU {device}"] |= {
+            say("class of DSCP {dscp}", dscp=dscp): str(found) for dscp, found in maps[device].classes
+        }
+    if odd := _differences(table):
+        return Verdict.of(False, _joined(odd), required)
+    priorities = flow[devices[0]].enabled
+    return Verdict.of(len(priorities) == 1, say("PFC {priorities} on all", priorities=_list(priorities)), required)
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
+def _told(value: object) -> Word:
+    return say("not told") if value is None else str(value)
+
+
+def _list(priorities: Sequence[int]) -> Word:
+    return ",".join(str(priority) for priority in priorities) or say("none")
+
+
+def _verdict(odd: Sequence[Phrase], count: int) -> Verdict:
+    required = say("equal on all storage ports")
+    if count == 0:
+        return Verdict.undecided(say("the inventory has no storage port with RDMA"), required)
+    if odd:
+        return Verdict.of(False, _joined(odd), required)
+    return Verdict.of(True, say("{count} ports alike", count=count), required)
+
+
+def _differences(settings: Settings) -> list[Phrase]:
+    """Which ports differ from the most frequent value, one sentence each; none when all are equal."""
+    found: list[Phrase] = []
+    for key in dict.fromkeys(key for table in settings.values() for key in table):
+        values = {name: table.get(key, _ABSENT) for name, table in settings.items()}
+        usual, count = Counter(values.values()).most_common(1)[0]
+        found += [
+            say(
+                "{name}: {key} {value}, {count} others {usual}",
+                name=name,
+                key=key,
+                value=value,
+                count=count,
+                usual=usual,
+            )
+            for name, value in values.items()
+            if value != usual
+        ]
+    return found
+
+
+def _joined(odd: Sequence[Phrase], most: int = 4) -> Phrase:
+    text = odd[0]
+    for more in odd[1:most]:
+        text = say("{first}; {more}", first=text, more=more)
+    return text if len(odd) <= most else say("{first}; and {count} more", first=text, count=len(odd) - most)

@@ -17,6 +17,7 @@ _DUMPED = frozenset(
 )  # grep: 1 nothing matched, 2 some file could not be read (empty GID slots, absent attributes)
 _DCB = 'dcb -j pfc show dev "$1" && dcb -j app show dev "$1" && dcb -j ets show dev "$1"'
 _NPU = 'for i; do for q in link net_health fec; do echo "hccn_tool -i $i -$q -g"; hccn_tool -i "$i" -$q -g || exit; done; done'
+_NPU_QOS = _NPU.replace("link net_health fec", "pfc dscp_to_tc")
 
 
 def links() -> Probe[tuple[Port, ...]]:
@@ -108,3 +109,10 @@ def congestion(interface: str, device: str, number: int, bdf: str | None) -> Pro
 def npu_ports(devices: Sequence[int]) -> Probe[tuple[hccn_tool.Reply, ...]]:
     """Link, network health and FEC of the ports of Ascend NPUs, each answer headed by its command line."""
     return Probe("hccn_tool", ("sh", "-c", _NPU, "sh", *(str(device) for device in devices)), hccn_tool.parse, limit=60)
+
+
+def npu_qos(devices: Sequence[int]) -> Probe[tuple[hccn_tool.Reply, ...]]:
+    """PFC and DSCP map of the ports of Ascend NPUs, in the same form."""
+    return Probe(
+        "hccn_tool", ("sh", "-c", _NPU_QOS, "sh", *(str(device) for device in devices)), hccn_tool.parse, limit=60
+    )

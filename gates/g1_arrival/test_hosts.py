@@ -2,8 +2,7 @@
 
 import pytest
 
-from checks.host import criteria, probes
-from checks.host.facts import spread
+from checks.host import clock, clock_probes, criteria, drivers, log_probes, memory, probes, settings, upkeep
 from checks.phrase import say
 
 
@@ -25,30 +24,30 @@ def test_has_the_processors_ordered(host, ask, decide):
 
 @pytest.mark.clause("G1.1.4")
 def test_has_the_memory_ordered(host, ask, terms, decide):
-    memory, firmware = ask.all(host.host, probes.memory(), probes.firmware())
-    decide(criteria.memory_ordered(memory, firmware, ordered=host.system.memory.size, usable=terms["usable"]))
+    seen, firmware = ask.all(host.host, probes.memory(), probes.firmware())
+    decide(memory.memory_ordered(seen, firmware, ordered=host.system.memory.size, usable=terms["usable"]))
 
 
 @pytest.mark.clause("G1.1.5")
 def test_has_the_memory_modules_ordered(host, ask, decide):
-    decide(criteria.modules_ordered(ask(host.host, probes.firmware()), ordered=host.system.memory.dimms))
+    decide(memory.modules_ordered(ask(host.host, probes.firmware()), ordered=host.system.memory.dimms))
 
 
 @pytest.mark.clause("G1.1.6")
 def test_runs_its_memory_at_the_speed_ordered(host, ask, decide):
-    decide(criteria.modules_at_speed(ask(host.host, probes.firmware()), ordered=host.system.memory.speed))
+    decide(memory.modules_at_speed(ask(host.host, probes.firmware()), ordered=host.system.memory.speed))
 
 
 @pytest.mark.clause("G1.1.7")
 def test_has_no_uncorrected_memory_errors(host, ask, terms, decide):
     errors = ask(host.host, probes.memory_errors())
-    decide(criteria.no_uncorrected_memory_errors(errors, allowed=terms["uncorrected"]))
+    decide(memory.no_uncorrected_memory_errors(errors, allowed=terms["uncorrected"]))
 
 
 @pytest.mark.clause("G1.1.8")
 def test_corrects_no_memory_errors_while_watched(host, ask, terms, decide):
     watched = ask.twice(host.host, probes.memory_errors())
-    decide(criteria.no_new_corrected_memory_errors(watched, allowed=terms["corrected"]))
+    decide(memory.no_new_corrected_memory_errors(watched, allowed=terms["corrected"]))
 
 
 @pytest.mark.clause("G1.1.9")
@@ -65,85 +64,85 @@ def test_was_booted_with_the_words_agreed(host, ask, decide):
 def test_passes_storage_addresses_through_the_iommu(host, ask, decide):
     parts = (*host.disks, *(nic for nic in host.nics if nic.role == "storage"))
     devices = [part.bdf for part in parts if part.bdf]
-    decide(criteria.iommu_passes_through(ask(host.host, probes.iommu()), bdfs=devices))
+    decide(settings.iommu_passes_through(ask(host.host, probes.iommu()), bdfs=devices))
 
 
 @pytest.mark.clause("G1.1.12")
 def test_balances_numa_as_agreed(host, ask, decide):
-    settings = ask(host.host, probes.settings(host.system.sysctl))
-    decide(criteria.numa_balancing_as_agreed(settings, on=host.system.numa_balancing))
+    found = ask(host.host, probes.settings(host.system.sysctl))
+    decide(settings.numa_balancing_as_agreed(found, on=host.system.numa_balancing))
 
 
 @pytest.mark.clause("G1.1.13")
 def test_reserves_the_huge_pages_agreed(host, ask, decide):
-    decide(criteria.hugepages_reserved(ask(host.host, probes.memory()), ordered=host.system.hugepages))
+    decide(memory.hugepages_reserved(ask(host.host, probes.memory()), ordered=host.system.hugepages))
 
 
 @pytest.mark.clause("G1.1.14")
 def test_runs_its_processors_at_full_clock(host, ask, terms, decide):
-    decide(criteria.governed_by(ask(host.host, probes.governors()), wanted=terms["governor"]))
+    decide(settings.governed_by(ask(host.host, probes.governors()), wanted=terms["governor"]))
 
 
 @pytest.mark.clause("G1.1.15")
 def test_lets_the_service_lock_memory_and_open_files(host, ask, decide):
     service = host.system.service
     limits = ask(host.host, probes.service_limits(service.unit))
-    decide(criteria.service_may(limits, memlock=service.memlock, nofile=service.nofile))
+    decide(settings.service_may(limits, memlock=service.memlock, nofile=service.nofile))
 
 
 @pytest.mark.clause("G1.1.16")
 def test_has_the_kernel_settings_agreed(host, ask, decide):
-    settings = ask(host.host, probes.settings(host.system.sysctl))
-    decide(criteria.settings_equal(settings, ordered=host.system.sysctl))
+    found = ask(host.host, probes.settings(host.system.sysctl))
+    decide(settings.settings_equal(found, ordered=host.system.sysctl))
 
 
 @pytest.mark.clause("G1.1.17")
 def test_has_loaded_the_driver_modules_agreed(host, ask, decide):
-    modules = ask(host.host, probes.modules(host.system.modules, host.system.kernel))
-    decide(criteria.modules_loaded(modules, ordered=host.system.modules))
+    found = ask(host.host, probes.modules(host.system.modules, host.system.kernel))
+    decide(drivers.modules_loaded(found, ordered=host.system.modules))
 
 
 @pytest.mark.clause("G1.1.18")
 def test_mixes_no_driver_trees(host, ask, decide):
-    modules = ask(host.host, probes.modules(host.system.modules, host.system.kernel))
-    decide(criteria.modules_of_one_tree(modules, host.system.modules, family=probes.RDMA_TREE))
+    found = ask(host.host, probes.modules(host.system.modules, host.system.kernel))
+    decide(drivers.modules_of_one_tree(found, host.system.modules, family=probes.RDMA_TREE))
 
 
 @pytest.mark.clause("G1.1.19")
 def test_follows_a_time_source(host, ask, terms, decide):
-    clock = ask(host.host, probes.tracking(), otherwise=probes.timesync())
-    decide(criteria.clock_synchronised(clock, terms["offset"], terms["stratum"], terms["dispersion"]))
+    found = ask(host.host, clock_probes.tracking(), otherwise=clock_probes.timesync())
+    decide(clock.clock_synchronised(found, terms["offset"], terms["stratum"], terms["dispersion"]))
 
 
 @pytest.mark.clause("G1.1.20")
 def test_counts_its_clock_as_synchronised(host, ask, decide):
-    decide(criteria.kernel_clock_synchronised(ask(host.host, probes.clock_state())))
+    decide(clock.kernel_clock_synchronised(ask(host.host, clock_probes.clock_state())))
 
 
 @pytest.mark.clause("G1.1.21")
 def test_reaches_its_time_source_at_every_poll(host, ask, decide):
-    decide(criteria.time_source_answers(ask(host.host, probes.time_sources())))
+    decide(clock.time_source_answers(ask(host.host, clock_probes.time_sources())))
 
 
 @pytest.mark.clause("G1.1.22")
 def test_all_hosts_agree_on_the_time(rack, ask, terms, decide):
     hosts = [name for name, host in rack.hosts.items() if host.access != "none"]
-    decide(criteria.clocks_agree(spread({name: ask.clock(name) for name in hosts}), limit_ms=terms["spread"]))
+    decide(clock.clocks_agree(clock.spread({name: ask.clock(name) for name in hosts}), limit_ms=terms["spread"]))
 
 
 @pytest.mark.clause("G1.1.23")
 def test_has_room_for_logs(host, ask, terms, decide):
-    decide(criteria.room_for_logs(ask(host.host, probes.log_space()), at_least=terms["free"]))
+    decide(upkeep.room_for_logs(ask(host.host, log_probes.log_space()), at_least=terms["free"]))
 
 
 @pytest.mark.clause("G1.1.24")
 def test_keeps_its_journal_on_disk(host, ask, decide):
-    decide(criteria.journal_on_disk(ask(host.host, probes.journal())))
+    decide(upkeep.journal_on_disk(ask(host.host, log_probes.journal())))
 
 
 @pytest.mark.clause("G1.1.25")
 def test_reports_healthy_power_and_cooling(host, ask, terms, decide):
-    decide(criteria.sensors_well(ask(host.host, probes.sensors()), supplies=terms["supplies"]))
+    decide(upkeep.sensors_well(ask(host.host, probes.sensors()), supplies=terms["supplies"]))
 
 
 def _like_nodes(rack):

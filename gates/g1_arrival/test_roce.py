@@ -143,6 +143,12 @@ def test_all_ports_react_to_congestion_alike(rack, ask, decide):
     decide(equality.same_dcqcn(ports))
 
 
+@pytest.mark.clause("G1.4.30")
+def test_npu_ports_of_a_node_treat_traffic_alike(accelerators, ask, decide):
+    devices = range(accelerators.count)
+    decide(equality.same_npu_qos(ask(accelerators.host, probes.npu_qos(devices)), devices))
+
+
 @pytest.mark.clause("G1.4.20")
 def test_switch_has_pfc_on_the_priority_agreed(rack, declared, decide):
     decide(declared())

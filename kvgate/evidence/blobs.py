@@ -8,12 +8,12 @@ import os
 import re
 import secrets
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from kvgate.errors import Damaged
-from kvgate.evidence.durable import flush, flush_folder, unwritable, write_all
+from kvgate.evidence.durable import flush_file, flush_folder, unwritable, write_all
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _GZIP = 31  # zlib window bits that mean: gzip header and trailer
@@ -58,24 +58,32 @@ class Blobs:
         return self._folder / digest[:2] / f"{digest[2:]}.gz"
 
     def keep(self, many: Iterable[bytes]) -> list[str]:
-        """Write what is not there yet, durably, and return the digests in order. Raises Unwritable; then nothing counts."""
+        """Write what is not there yet, durably, and return the digests in order. Raises Unwritable; then nothing counts.
+
+        All are written before the first is flushed: the first flush then takes the others along to the disk.
+        """
         contents = list(many)
         digests = [digest_of(data) for data in contents]
         fresh = {d: data for d, data in zip(digests, contents, strict=True) if not self._present(d, data)}
+        paths = {name: self.path(name) for name in fresh}
+        parents = sorted({path.parent for path in paths.values()})
+        written: dict[Path, Path] = {}
         try:
-            parents = {self.path(digest).parent for digest in fresh}
-            for parent in sorted(parents - self._made):
-                self._make(parent)
-            if len(fresh) < _WRITERS:
-                for digest, data in fresh.items():
-                    self._write(digest, data)
-            else:
-                with ThreadPoolExecutor(_WRITERS) as writers:
-                    list(writers.map(self._write, fresh.keys(), fresh.values()))
-            for parent in sorted(parents):
-                flush_folder(parent)
+            for parent in set(parents) - self._made:
+                parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name, data in fresh.items():
+                path = paths[name]
+                written[temporary := path.with_name(f".{path.name[:16]}-{secrets.token_hex(4)}")] = path
+                _write(temporary, data)
+            _each(flush_file, list(written))
+            for temporary, path in written.items():
+                temporary.replace(path)
+            _each(flush_folder, [*parents, self._folder] if set(parents) - self._made else parents)
         except OSError as error:
+            for temporary in written:
+                temporary.unlink(missing_ok=True)
             raise unwritable(error, "evidence (raw output)", self._folder) from error
+        self._made.update(parents)
         self._sound.update(fresh)
         return digests
 
@@ -104,25 +112,22 @@ class Blobs:
             return True
         return False
 
-    def _make(self, parent: Path) -> None:
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        flush_folder(parent.parent)
-        self._made.add(parent)
 
-    def _write(self, digest: str, data: bytes) -> None:
-        path = self.path(digest)
-        temporary = path.with_name(f".{path.name[:16]}-{secrets.token_hex(4)}")
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            try:
-                write_all(descriptor, _pack(data))
-                flush(descriptor)
-            finally:
-                os.close(descriptor)
-            temporary.replace(path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+def _write(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        write_all(descriptor, _pack(data))
+    finally:
+        os.close(descriptor)
+
+
+def _each(flushes: Callable[[Path], None], places: Sequence[Path]) -> None:
+    if len(places) < _WRITERS:
+        for place in places:
+            flushes(place)
+        return
+    with ThreadPoolExecutor(_WRITERS) as writers:
+        list(writers.map(flushes, places))
 
 
 def merkle_root(digests: Iterable[str]) -> str:

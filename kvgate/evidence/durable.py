@@ -38,6 +38,15 @@ def flush(descriptor: int) -> None:
         os.fsync(descriptor)
 
 
+def flush_file(path: Path) -> None:
+    """Same for a file that is not open."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        flush(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def flush_folder(folder: Path) -> None:
     """Make names created in or renamed into the folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)

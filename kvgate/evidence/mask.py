@@ -40,7 +40,7 @@ PATTERNS = (
         "private key",
         (b"private key",),
         rb"(-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----)"
-        rb"(?:(?s:.{0,20000}?)-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----|(?:\s*[A-Za-z0-9+/=]{8,}(?![^\s]))+)",
+        rb"(?:(?:[^-]|-(?!----)){0,20000}+-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----|(?:\s*[A-Za-z0-9+/=]{8,}(?![^\s]))+)",
         0,
     ),
     _pattern("NVMe key", (b"dhhc-1:", b"nvmetlskey-1:"), rb"((?:DHHC-1|NVMeTLSkey-1):[0-9a-f]{2}:)[A-Za-z0-9+/=]+:?"),
@@ -63,11 +63,11 @@ PATTERNS = (
             b"token",
             b"psk",
         ),
-        rb"(\b(?:[a-z0-9]+[_-])*(?:password|passwd|passphrase|secret|secret[_-]?key|client[_-]?secret|api[_-]?key"
-        rb"|access[_-]?key(?:[_-]?id)?|(?:auth|access|refresh|bearer|session|hf|hub|github)[_-]?token|token|psk)"
-        rb"(?:=|[\"']\s*:\s*|:\s?)[\"']?)(?!\[masked\])(?!\d+(?:\.\d+)?(?:[\s,;}\"']|$))[^\s\"',;&}]{3,}",
+        rb"((?:password|passwd|passphrase|(?<![a-z0-9])(?:secret(?:[_-]?(?:access[_-]?)?key)?|api[_-]?key"
+        rb"|access[_-]?key(?:[_-]?id)?|token|psk))(?:\s{0,3}=\s{0,3}|[\"']\s{0,9}:\s{0,9}|:\s?)[\"']?)"
+        rb"(?!\[masked\]|(?:none|null|true|false|yes)\b)(?!\d+(?:\.\d+)?(?:[\s,;}\"']|$))[^\s\"',;&}]{3,}",
     ),
-    _pattern("userinfo of a URL", (b"://",), rb"(\b[a-z][a-z0-9+.-]*://[^/\s:@\"']*:)(?!\[masked\]@)[^/\s@\"']+(?=@)"),
+    _pattern("userinfo of a URL", (b"://",), rb"(://[^/\s:@\"']{0,256}:)(?!\[masked\]@)[^/\s@\"']{1,1000}(?=@)"),
     _pattern("AWS key", (b"akia", b"asia"), rb"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", 0),
     _pattern(
         "access token",
@@ -85,6 +85,7 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str | bytes] = (), patterns: tuple[Pattern, ...] = PATTERNS) -> None:
         self._patterns = patterns
+        self._signs = tuple(sign for pattern in patterns for sign in pattern.signs)
         self._secrets: list[bytes] = []
         for secret in secrets:
             self.register(secret)
@@ -105,10 +106,12 @@ class Masker:
             if found := data.count(secret):
                 data, count = data.replace(secret, MASK), count + found
         lower = data.lower()
-        for pattern in self._patterns:
-            if any(sign in lower for sign in pattern.signs):
-                data, found = pattern.shape.subn(rb"\g<1>" + MASK, data)
-                count += found
+        signs = {sign for sign in self._signs if sign in lower}
+        if signs:
+            for pattern in self._patterns:
+                if not signs.isdisjoint(pattern.signs):
+                    data, found = pattern.shape.subn(rb"\g<1>" + MASK, data)
+                    count += found
         return data, count
 
     def mask_text(self, text: str) -> tuple[str, int]:

@@ -114,7 +114,7 @@ class Ledger:
     def record(self, run: RunHandle, rows: Sequence[VerdictRow], *, judgement: int = 1) -> None:
         """Add verdicts, all or none; one given again is a new row and the newest counts. Rows of another judgement re-judge.
 
-        Raises ValueError for a verdict that the run does not owe, NotAllowed when it is decided, Unwritable.
+        Raises ValueError for a verdict that the run does not owe, Unwritable; also when it came to PASS or STOP already.
         """
         if not rows:
             return
@@ -133,7 +133,7 @@ class Ledger:
     ) -> Outcome:
         """Decide a run: its rows are read back and compared, the decision is written, read back, and returned.
 
-        Raises Unwritable when anything does not read back as it was meant, NotAllowed when the run is decided already.
+        Raises Unwritable when anything does not read back as it was meant, and when it came to PASS or STOP already.
         """
         with self._store.reading(f"reading back the verdicts of run {run.id}") as connection:
             if different := unlike(decision, queries.verdicts(connection, run.id, judgement)):
@@ -199,15 +199,17 @@ class Ledger:
         ]
 
     def outcome(self, run: RunHandle) -> Standing:
-        """Compute what a run came to from its rows; contradictions are reported and never decide."""
+        """Compute what a run came to from its rows; rows that contradict or cannot be read are problems and never decide."""
         with self._store.reading(f"reading run {run.id}") as connection:
-            (record,) = queries.run(connection, run.id)
-            return standing(
-                record,
-                queries.owed(connection, run.id),
-                queries.verdicts(connection, run.id, 1),
-                queries.decisions(connection, run.id),
-            )
+            found = queries.run(connection, run.id)
+            if not found:
+                raise Damaged(f"ledger {self._store.place}: run {run.id} is not there any more")
+            owed = queries.owed(connection, run.id)
+            try:
+                rows, log = queries.verdicts(connection, run.id, 1), queries.decisions(connection, run.id)
+            except Damaged as error:
+                return Standing(Outcome.UNDECIDED, False, (), (f"run {run.id}: {error}",))
+            return standing(found[0], owed, rows, log)
 
     def decisions(self, run: RunHandle | None = None) -> list[StoredDecision]:
         """Return the decision log, or one run's entries, oldest first."""
@@ -269,7 +271,7 @@ class Ledger:
         """Refuse to add to what came to PASS or STOP."""
         for entry in earlier:
             if entry.judgement == judgement and entry.kind == "decided" and entry.outcome is not Outcome.UNDECIDED:
-                raise NotAllowed(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
+                raise Unwritable(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
 
 
 def _verdict(run: RunHandle, row: VerdictRow, judgement: int, utc: str) -> dict[str, object]:

@@ -80,17 +80,12 @@ class Turnstile:
         self._lock = threading.Lock()
 
     @contextmanager
-    def through(self, *places: str) -> Iterator[None]:
-        """Hold a place at each of the addresses; always taken in the same order."""
+    def through(self, place: str) -> Iterator[None]:
+        """Hold one of the places at an address."""
         with self._lock:
-            gates = [self._gates.setdefault(p, threading.BoundedSemaphore(AT_ONCE)) for p in sorted(set(places))]
-        for gate in gates:
-            gate.acquire()
-        try:
+            gate = self._gates.setdefault(place, threading.BoundedSemaphore(AT_ONCE))
+        with gate:
             yield
-        finally:
-            for gate in gates:
-                gate.release()
 
 
 class Dial(Protocol):

@@ -45,15 +45,16 @@ class Gateways:
     def login(self, endpoint: Endpoint, accepted: Accepted, notes: list[str], depth: int = 0) -> fabric.Connection:
         """Log in to an endpoint, through its jump hosts if it has any. Raises CannotTell."""
         offer = self._keyring.offer(endpoint)
+        place = " > ".join(
+            [*endpoint.jumps, endpoint.address]
+        )  # a jump host never waits at the gate of a host behind it
 
         def dial(endpoint: Endpoint, seconds: float) -> socket.socket | paramiko.Channel:
             if not endpoint.jumps:
                 return dial_tcp(endpoint, seconds)
             return self._dial_through(endpoint, seconds, notes, depth)
 
-        return login(
-            endpoint, accepted, offer, dial, self._deadlines, lambda: self._turnstile.through(endpoint.address), notes
-        )
+        return login(endpoint, accepted, offer, dial, self._deadlines, lambda: self._turnstile.through(place), notes)
 
     def close(self) -> None:
         """Hang up on all jump hosts."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
+from base64 import b64decode
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,43 +57,69 @@ def _generic(name: str) -> str:
     return "ssh-rsa" if name.startswith("rsa-sha2") else name
 
 
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line of a known_hosts file."""
+
+    patterns: tuple[str, ...]
+    key: paramiko.PKey
+    revoked: bool
+
+    def names(self, place: str) -> bool:
+        """Tell whether the line speaks of a place: by name, hashed name or wildcards, unless it excludes it."""
+        hits = [pattern for pattern in self.patterns if _matches(place, pattern.removeprefix("!"))]
+        return bool(hits) and not any(pattern.startswith("!") for pattern in hits)
+
+
+def _matches(place: str, pattern: str) -> bool:
+    if pattern.startswith("|1|"):
+        return paramiko.HostKeys.hash_host(place, pattern) == pattern
+    literal = pattern.replace("[", "\\[").replace("]", "\\]").replace(".", "\\.")
+    return re.fullmatch(literal.replace("*", ".*").replace("?", "."), place) is not None
+
+
 class KnownHosts:
     """Reads known_hosts files, each once."""
 
     def __init__(self) -> None:
-        self._files: dict[Path, tuple[paramiko.HostKeys, frozenset[str]]] = {}
+        self._files: dict[Path, tuple[_Line, ...]] = {}
         self._lock = threading.Lock()
 
     def accepted(self, endpoint: Endpoint) -> Accepted:
         """Return what the operator's files say about an endpoint; nothing when they do not know it."""
-        found: dict[str, str] = {}
-        revoked: set[str] = set()
-        for path in endpoint.known_hosts:
-            keys, bad = self._read(path)
-            revoked |= bad
-            entry = keys.lookup(endpoint.place)
-            for name, key in (entry or {}).items():
-                if key is not None:
-                    found[key.fingerprint] = name
-        known = {_generic(name) for name in found.values()}
+        lines = [line for path in endpoint.known_hosts for line in self._read(path) if line.names(endpoint.place)]
+        known = {_generic(line.key.get_name()) for line in lines if not line.revoked}
         families = tuple(family for family in FAMILIES if known & {_generic(name) for name in family})
-        return Accepted(frozenset(found), frozenset(revoked), families or FAMILIES, pinned=False)
+        return Accepted(
+            frozenset(line.key.fingerprint for line in lines if not line.revoked),
+            frozenset(line.key.fingerprint for line in lines if line.revoked),
+            families or FAMILIES,
+            pinned=False,
+        )
 
-    def _read(self, path: Path) -> tuple[paramiko.HostKeys, frozenset[str]]:
+    def _read(self, path: Path) -> tuple[_Line, ...]:
         with self._lock:
             if path not in self._files:
-                keys, bad = paramiko.HostKeys(), set()
                 try:
-                    keys.load(str(path))
-                    for line in path.read_text("utf-8", "replace").splitlines():
-                        words = line.split()
-                        if len(words) > 3 and words[0] == "@revoked":
-                            entry = paramiko.hostkeys.HostKeyEntry.from_line(" ".join(words[1:]))
-                            bad |= {entry.key.fingerprint} if entry is not None and entry.key is not None else set()
-                except (OSError, paramiko.SSHException):
-                    pass  # a file that is not there knows no host
-                self._files[path] = keys, frozenset(bad)
+                    text = path.read_text("utf-8", "replace")
+                except OSError:
+                    text = ""  # a file that is not there knows no host
+                found = [_line(line.split()) for line in text.splitlines()]
+                self._files[path] = tuple(line for line in found if line is not None)
             return self._files[path]
+
+
+def _line(words: list[str]) -> _Line | None:
+    """Read one line; None for comments, authorities (which kvgate does not follow) and what is no line at all."""
+    revoked = words[:1] == ["@revoked"]
+    words = words[1:] if revoked else words
+    if len(words) < 3 or words[0].startswith(("#", "@")):
+        return None
+    try:
+        key = paramiko.PKey.from_type_string(words[1], b64decode(words[2], validate=True))
+    except (ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType):
+        return None
+    return _Line(tuple(words[0].split(",")), key, revoked)
 
 
 def refusal(endpoint: Endpoint, accepted: Accepted, presented: str) -> HostKeyRefused:

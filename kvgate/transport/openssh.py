@@ -17,7 +17,10 @@ from kvgate.transport.reasons import said
 _PRESENTED = re.compile(rb"^kvgate-host-key (\S+) (SHA256:\S+)\r?\n", re.MULTILINE)
 #: OpenSSH asks this command for the host's key and hands it the one presented (%t %K) with its fingerprint (%f). It answers
 #: with that key when the fingerprint is the pinned one, else with nothing; ssh itself then verifies the host's signature.
-_KNOWN = '/bin/sh -c \'echo kvgate-host-key "$3" "$2" >&2; test "$2" = {pin} && echo "$1 $3 $4"\' kvgate %H %f %t %K'
+_KNOWN = (
+    '/bin/sh -c \'test "$2" = NONE && exit 0; echo kvgate-host-key "$3" "$2" >&2; '
+    'test "$2" = {pin} && echo "$1 $3 $4"; exit 0\' kvgate %H %f %t %K'
+)
 _FAMILIES = (
     "",
     "ssh-ed25519",

@@ -11,7 +11,7 @@ from pathlib import Path
 import fabric
 import paramiko
 
-from kvgate.errors import CannotTell, HostKeyRefused, NotAskable, TimedOut
+from kvgate.errors import CannotTell, HostKeyRefused, NotAskable, TimedOut, Unreachable
 from kvgate.inventory.model import Defaults, Host
 from kvgate.transport import channel, exchange
 from kvgate.transport.base import Batch, Command
@@ -108,6 +108,11 @@ class SshTransport:
             except CannotTell as error:
                 key = held.link.host_key if held.link is not None else ""
                 return exchange.refused(name, commands, error, notes, host_key=key)
+            except Exception as error:  # a fault of ours, or of a library, on one host must not take the others down
+                unforeseen = Unreachable(
+                    f"{name}: kvgate itself failed ({type(error).__name__}: {error}); please report this"
+                )
+                return exchange.refused(name, commands, unforeseen, notes)
 
     def _converse(self, name: str, host: Host, commands: Sequence[Command], held: _Held, notes: list[str]) -> Batch:
         if held.link is None:

@@ -278,7 +278,11 @@ _SYSTEM = (
         ("/sys/module/mlx5_ib/taint:", "/sys/module/mlx5_ib/taint:OE"),
     ),
     _fault(
-        "host-root-full", "the root filesystem is nearly full", "G1.1.23", "stat -f -c .*", ("98214912 /\n", "1310720 /\n")
+        "host-root-full",
+        "the root filesystem is nearly full",
+        "G1.1.23",
+        "stat -f -c .*",
+        ("98214912 /\n", "1310720 /\n"),
     ),
     _fault(
         "host-journal-in-memory",

@@ -16,6 +16,7 @@ _MLNX = r"mlnx_qos -i .*"
 _DCB = r"sh -c 'dcb .*"
 _ECN = r"grep -Hs '' /sys/kernel/debug/bnxt_re/\S+ /sys/class/net/\w+/ecn/roce_np/enable/.*"
 _FIGURES = r"grep -Hs '' /sys/class/infiniband/mlx5_0/tc/1/traffic_class .*"
+_NPU = r"sh -c 'for i; do for q in pfc dscp_to_tc.*"
 _ETHTOOL = r"ethtool -S \w+"
 _PORTS = "/sys/class/infiniband/mlx5_0/ports/1"
 _SIDES = "/sys/class/net/ens1f0np0/ecn"
@@ -40,11 +41,8 @@ Cable len: 7
 PFC configuration:
 \tpriority    0   1   2   3   4   5   6   7
 \tenabled     0   0   0   0   0   0   0   0
-tc: 0 ratelimit: unlimited, tsa: vendor
-\t priority:  1
-tc: 1 ratelimit: unlimited, tsa: vendor
-\t priority:  0
 """
+_PCP += "".join(f"tc: {n} ratelimit: unlimited, tsa: vendor\n\t priority:  {n}\n" for n in range(8))
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -140,6 +138,13 @@ FAULTS: tuple[Fault, ...] = (
           undecided=_c(16), edits=(Edit(_COUNTERS, (("out_of_sequence:2", "out_of_sequence:0"),), again=True),)),
     Fault("roce-counters-absent", "the driver shows no RoCE counters", "node-02", undecided=_c(16),
           edits=(Edit(_COUNTERS, stdout="", status=2),)),
+    Fault("npu-pfc-differs", "one NPU's port has PFC on another priority than its seven neighbours", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 0 1 0 0 0",
+                              "-i 5 -pfc -g\nPFC configuration:\npriority   0 1 2 3 4 5 6 7\nenabled    0 0 0 1 0 0 0 0"),)),)),
+    Fault("npu-pfc-off", "no port of an NPU has PFC on this node", "node-01", _c(30), platform="ascend",
+          edits=(Edit(_NPU, (("enabled    0 0 0 0 1 0 0 0", "enabled    0 0 0 0 0 0 0 0"),), every=True),)),
+    Fault("npu-port-silent", "hccn_tool stops at the third NPU", "node-01", undecided=_c(30), platform="ascend",
+          edits=(Edit(_NPU, stdout="hccn_tool -i 0 -pfc -g\n", stderr="hccn_tool is busy, please try again\n", status=1),)),
 )  # fmt: skip
 
 #: Ways to differ that are no fault: no verdict may change. Not in the table of faults, because there is nothing to notice.

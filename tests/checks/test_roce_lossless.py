@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from checks.parsers import hccn_tool
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.rdma_qos import EcnSwitch, RdmaQos
 from checks.probe import Interval
@@ -155,3 +156,34 @@ def test_dcqcn_figures_are_equal_within_one_driver() -> None:
     assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("bnxt_en", broadcom)}).outcome is PASS
     assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", seen(NP))}).outcome is UNDECIDED
     assert equality.same_dcqcn({}).outcome is UNDECIDED
+
+
+def test_a_figure_shown_on_one_port_alone_cannot_be_compared_but_a_difference_beside_it_stops() -> None:
+    mine = seen(roce_rp__rpg_ai_rate=5)
+    newer = seen(roce_rp__rpg_ai_rate=5, roce_rp__rpg_max_rate=0)
+    wrong = seen(roce_rp__rpg_ai_rate=50, roce_rp__rpg_max_rate=0)
+    assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", newer)}).outcome is UNDECIDED
+    assert equality.same_dcqcn({"a": ("mlx5_core", mine), "b": ("mlx5_core", wrong)}).outcome is STOP
+
+
+def npu(*enabled: tuple[int, ...], classes: tuple[tuple[int, int], ...] = ((34, 1),)) -> tuple[hccn_tool.Reply, ...]:
+    flows = [hccn_tool.Reply(device, "pfc", hccn_tool.Pfc(bits)) for device, bits in enumerate(enabled)]
+    maps = [hccn_tool.Reply(device, "dscp_to_tc", hccn_tool.DscpToTc(classes)) for device in range(len(enabled))]
+    return (*flows, *maps)
+
+
+@pytest.mark.parametrize(
+    "enabled, outcome",
+    [(((4,), (4,)), PASS), (((4,), (3,)), STOP), (((), ()), STOP), (((3, 4), (3, 4)), STOP), (((4,),), UNDECIDED)],
+)
+def test_npu_ports_have_pfc_on_one_and_the_same_priority(
+    enabled: tuple[tuple[int, ...], ...], outcome: Outcome
+) -> None:
+    assert equality.same_npu_qos(npu(*enabled), range(2)).outcome is outcome
+
+
+def test_an_npu_with_another_dscp_map_is_named() -> None:
+    replies = (*npu((4,), (4,))[:3], hccn_tool.Reply(1, "dscp_to_tc", hccn_tool.DscpToTc(((34, 0),))))
+    verdict = equality.same_npu_qos(replies, range(2))
+    assert verdict.outcome is STOP
+    assert "NPU 1: class of DSCP 34 0" in str(verdict.measured)

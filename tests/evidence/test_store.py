@@ -209,7 +209,7 @@ def test_an_answer_changed_on_the_disk_is_never_handed_out(folder: Path) -> None
         _ = Evidence.open(folder).answers()[0].stdout
 
 
-def test_nine_hosts_of_ninety_answers_are_kept_in_half_a_second(tmp_path: Path) -> None:
+def test_nine_hosts_of_ninety_answers_are_kept_in_one_go(tmp_path: Path) -> None:
     text = b"Temperature: 300 K\n" * 60
     many = {f"k{n}": AskedProbe("p", "l", "passive") for n in range(90)}
     batches = [
@@ -223,4 +223,4 @@ def test_nine_hosts_of_ninety_answers_are_kept_in_half_a_second(tmp_path: Path) 
         evidence.sync()
         spent = time.perf_counter() - begun
     print(f"kept 810 answers in {spent:.3f} s")
-    assert spent < 2.0  # 0.5 s on a quiet machine; measured in bench/
+    assert spent < 20  # a few tenths on a quiet disk; a flush for each blob, one after the other, takes far longer

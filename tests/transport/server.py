@@ -56,7 +56,6 @@ class Sshd:
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         lines = [
-            *self.options,  # the first value of an option counts
             f"ListenAddress {ADDRESS}",
             f"Port {self.port}",
             *(f"HostKey {key}" for key in self.host_keys),
@@ -70,13 +69,15 @@ class Sshd:
             "MaxStartups 1000",
             "UseDNS no",
         ]
+        given = {option.split()[0] for option in self.options}
+        lines = [*self.options, *(line for line in lines if line.split()[0] not in given)]
         if self.force:
             script = self.folder / "force"
             script.write_text("#!/bin/sh\n" + self.force)
             script.chmod(0o755)
             lines.append(f"ForceCommand {script}")
-        if self.path:
-            lines.append(f"SetEnv PATH={self.path}")
+        path = f" PATH={self.path}" if self.path else ""
+        lines.append(f"SetEnv SHLVL=5{path}")  # so that bash does not read the ~/.bashrc of whoever runs the tests
         config = self.folder / "sshd_config"
         config.write_text("\n".join(lines) + "\n")
         self._process = subprocess.Popen(

@@ -164,9 +164,9 @@ def test_a_limit_below_a_second_and_awkward_words_arrive(plain: Sshd, ask: Calla
     assert answer.stdout.decode() == "it's|a\"b|$HOME|\\|日本|sub|*nosuch*|! tick\n"
 
 
-def test_four_hundred_commands_in_one_batch(plain: Sshd, ask: Callable[..., Batch]) -> None:
-    batch = ask(plain.host(), *(f"echo {i}; : {'x' * 500}" for i in range(400)))
-    assert [told(batch, str(i)).stdout for i in range(400)] == [f"{i}\n".encode() for i in range(400)]
+def test_a_hundred_commands_in_one_batch(plain: Sshd, ask: Callable[..., Batch]) -> None:
+    batch = ask(plain.host(), *(f"echo {i}; : {'x' * 2000}" for i in range(100)))
+    assert [told(batch, str(i)).stdout for i in range(100)] == [f"{i}\n".encode() for i in range(100)]
 
 
 LOGIN = {
@@ -196,14 +196,12 @@ def test_the_script_itself_runs_under_every_posix_shell(
         "printf 'a\\0b'",
         "kill -9 $$",
         Command("", "yes", cap=600),
-        Command("", "sleep 9", limit=1),
         "sleep 9 & echo x",
     )
     assert told(batch).stdout == b"a\0b"
     assert told(batch, "1").status == 137
     assert (len(told(batch, "2").stdout), told(batch, "2").truncated) == (600, True)
-    assert told(batch, "3").status == 124
-    assert told(batch, "4").stdout == b"x\n"
+    assert told(batch, "3").stdout == b"x\n"
 
 
 def test_without_timeout_and_without_nanoseconds(

@@ -1,0 +1,48 @@
+"""Room, journal and sensors of hosts at the bound, one step below and above, and with the fact missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.host import upkeep
+from checks.parsers.ipmitool_sdr import Sensor, Sensors
+from checks.parsers.journal_files import JournalFiles
+from checks.parsers.stat_f import Space, Spaces
+from checks.verdict import Outcome
+
+PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
+
+
+@pytest.mark.parametrize(("blocks", "outcome"), [(20, PASS), (19, STOP), (21, PASS)])
+def test_room_is_judged_where_it_is_tightest(blocks: int, outcome: Outcome) -> None:
+    found = Spaces((Space("/", 10**9, 100, 90), Space("/var/log", 10**9, 100, blocks)))
+    assert upkeep.room_for_logs(found, 20 * 10**9).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("disk", "ram", "outcome"), [(("a",), (), PASS), ((), ("b",), STOP), ((), (), STOP), (("a",), ("b",), UNDECIDED)]
+)
+def test_the_journal_is_on_disk(disk: tuple[str, ...], ram: tuple[str, ...], outcome: Outcome) -> None:
+    assert upkeep.journal_on_disk(JournalFiles(disk, ram)).outcome is outcome
+
+
+def sensors(*more: Sensor, supplies: int = 2) -> Sensors:
+    power = [Sensor(f"PS{n}", f"7{n}h", "ok", "Presence detected") for n in range(supplies)]
+    return Sensors(
+        (Sensor("Temp", "0Eh", "ok", "51 degrees C"), Sensor("SEL", "72h", "ns", "No Reading"), *power, *more)
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome"),
+    [
+        (sensors(), PASS),
+        (sensors(supplies=1), STOP),
+        (sensors(supplies=0), UNDECIDED),
+        (sensors(Sensor("Fan", "32h", "cr", "0 RPM")), STOP),
+        (sensors(Sensor("PS Redundancy", "77h", "ok", "Redundancy Lost")), STOP),
+        (sensors(Sensor("PS Redundancy", "77h", "ok", "Fully Redundant")), PASS),
+    ],
+)
+def test_sensors(found: Sensors, outcome: Outcome) -> None:
+    assert upkeep.sensors_well(found, 2).outcome is outcome
