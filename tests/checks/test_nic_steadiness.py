@@ -158,3 +158,10 @@ def test_no_pcie_error_between_the_looks(after: NetDevice, correctable: int, out
 
 def test_aer_counters_that_went_backwards_decide_nothing() -> None:
     assert steadiness.no_aer(risen("aer_fatal", "DLP"), device(), 0, 5.0).outcome is UNDECIDED
+
+
+def test_only_a_port_without_any_pcie_error_counter_may_be_declared_instead() -> None:
+    none = replace(device(), aer_fatal=None, aer_nonfatal=None, aer_correctable=None)
+    assert steadiness.no_aer(none, none, 0, 5.0).declarable
+    assert not steadiness.no_aer(none, device(), 0, 5.0).declarable
+    assert not steadiness.no_aer(device(), replace(device(), aer_fatal=None), 0, 5.0).declarable

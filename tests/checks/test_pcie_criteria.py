@@ -66,3 +66,12 @@ def test_payload(least: int, read: int, wanted: Outcome) -> None:
 def test_numa(node: int | None, wanted: Outcome) -> None:
     assert criteria.same_node(LINK, [LINK, replace(LINK, numa_node=node)]).outcome is wanted
     assert criteria.same_node(LINK, []).outcome is UNDECIDED
+
+
+def test_only_counters_that_are_all_absent_may_be_declared_instead() -> None:
+    none = replace(LINK, aer_fatal=None, aer_nonfatal=None, aer_correctable=None)
+    assert criteria.no_uncorrected_errors(none, 0).declarable
+    assert criteria.no_new_corrected_errors(Interval(none, none, 2.0), 0).declarable
+    assert not criteria.no_uncorrected_errors(replace(LINK, aer_fatal=None), 0).declarable
+    assert not criteria.no_new_corrected_errors(Interval(none, LINK, 2.0), 0).declarable
+    assert not criteria.no_uncorrected_errors(None, 0).declarable
