@@ -36,7 +36,9 @@ class Dropped(Unreachable):
 class Conversation(paramiko.Transport):
     """A transport that logs nothing, keeps what the server said before its SSH banner, and wakes seldom while nothing comes."""
 
-    _active_check_timeout = 1.0  # paramiko's 0.1 s costs a fifth of a core with 256 hosts that are busy with their answers
+    _active_check_timeout = (
+        1.0  # paramiko's 0.1 s costs a fifth of a core with 256 hosts that are busy with their answers
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.greeting: list[str] = []
