@@ -56,6 +56,8 @@ _NOBODY_COUNTS = say(
     "nobody counts: the kernel runs no AER service, so its zeros mean nothing; read the BMC's log, or boot with pcie_ports=native"
 )
 
+_HALF_AER = say("only some of its AER counters could be read: run again")
+
 
 def trained_speed(link: Link | None, generation: int) -> Verdict:
     """The link trained to at least the generation ordered; a device that cannot do more is named as such."""

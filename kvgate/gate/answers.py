@@ -102,21 +102,27 @@ class Answers:
         for sample in (1, 2):
             if (met := self._met.get((host, sample))) is not None and met.host_key:
                 return met.host_key
-        for (name, _, _), number in self._index.items():
-            if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
-                error = kept.error()
-                if isinstance(error, HostKeyRefused):
-                    return error.presented
-                raise error
-        raise CannotTell(say("{host} was not met in this run", host=host))
+        error = self._why(host)
+        if isinstance(error, HostKeyRefused):
+            return error.presented
+        raise error
 
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
-        if met is not None and met.clock is None and not met.boot_id:
+        if met is None:
+            raise self._why(host)
+        if met.clock is None and not met.boot_id:
             raise NotAskable(
                 say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
             )
-        if met is None or met.clock is None:
+        if met.clock is None:
             raise CannotTell(say("{host} did not tell its time", host=host))
         return met.clock.low, met.clock.high
+
+    def _why(self, host: str) -> CannotTell:
+        """Return the reason why a host was not met, as it stands with the first question that failed."""
+        for (name, _, _), number in self._index.items():
+            if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
+                return kept.error()
+        return CannotTell(say("{host} was not met in this run", host=host))
