@@ -27,7 +27,7 @@ def levels_within(module: Module, margin_db: float) -> Verdict:
         return Verdict.undecided(note, required)
     limits = module.thresholds
     if not (facts.usable(limits.rx) and facts.usable(limits.tx)):
-        return Verdict.undecided(say("the module's own limits are absent or contradict each other"), required)
+        return Verdict.not_offered(say("the module's own limits are absent or contradict each other"), required)
     if any(lane.tx_dbm is None or lane.rx_dbm is None for lane in lanes):
         return Verdict.undecided(say("a lane has no sent or received power"), required)
     powers = [lane.rx_dbm for lane in lanes if lane.rx_dbm is not None]
@@ -47,7 +47,7 @@ def cool(module: Module, margin: float) -> Verdict:
         return wrong
     limits = module.thresholds.temperature
     if module.temperature_c is None or limits is None or not facts.usable(limits):
-        return Verdict.undecided(say("the module gives no temperature, or no limits for it"), required)
+        return Verdict.not_offered(say("the module gives no temperature, or no limits for it"), required)
     return Verdict.of(
         module.temperature_c < limits.high_warning - margin,
         say("{value} degrees C, high warning {limit}", value=module.temperature_c, limit=limits.high_warning),
@@ -65,7 +65,7 @@ def no_flags(module: Module) -> Verdict:
     if module.raised:
         return Verdict.of(False, "; ".join(" ".join(label.split()) for label in module.raised), required)
     if not module.flags:
-        return Verdict.undecided(say("the module keeps no alarm and warning flags"), required)
+        return Verdict.not_offered(say("the module keeps no alarm and warning flags"), required)
     return Verdict.of(True, say("no flag raised"), required)
 
 

@@ -105,7 +105,9 @@ def cnp_marked(seen: RdmaQos, agreed: int | None) -> Verdict:
         return unagreed("cnp_dscp")
     found = next((seen.settings[name] for name in _CNP if name in seen.settings), None)
     if found is None:
-        return Verdict.not_offered(say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed))
+        return Verdict.not_offered(
+            say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed)
+        )
     return bounds.exactly("DSCP of CNPs", found, agreed)
 
 

@@ -83,3 +83,9 @@ def test_a_host_without_system_and_one_that_answers_nothing_are_named() -> None:
         "fx100-a answers no question (access: none): only declarations speak for it",
         "node-01 orders no system, accelerators: G1 does not look at them",
     ]
+
+
+@pytest.mark.parametrize("path", ["/mnt/fx100/", "/mnt//fx100"])
+def test_a_mount_path_is_written_as_the_kernel_writes_it(path: str) -> None:
+    fault = only(written(nodes=1).replace("{path: /mnt/fx100,", f"{{path: {path},", 1))
+    assert fault.wanted == "/mnt/fx100, as the kernel writes it"
