@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -10,9 +11,10 @@ import click
 from kvgate import agreement as agreements
 from kvgate.errors import BadInput
 from kvgate.inventory import reader
+from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
-from kvgate.inventory.relations import gaps
 from kvgate.inventory.subjects import things
+from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
 
 
@@ -47,7 +49,8 @@ def check(file: Path, as_json: bool) -> None:
                     "hosts": list(inventory.rack.hosts),
                     "fingerprint": inventory.fingerprint,
                     "owed": {"G1": len(owed)},
-                    "gaps": [str(gap) for gap in gaps(inventory.rack)],
+                    "overlaid": [asdict(change) for change in agreement.overlaid],
+                    "not_covered": [{"what": str(gap.what), "hosts": list(gap.hosts)} for gap in gaps(inventory.rack)],
                 }
             )
         )
@@ -63,10 +66,8 @@ def check(file: Path, as_json: bool) -> None:
             owed=len(owed),
         )
     )
-    for gap in gaps(inventory.rack):
-        click.echo(read("note: {gap}", gap=gap), err=True)
-    for change in agreement.overlaid:
-        click.echo(f"  {change.clause} {change.what}: {change.before} -> {change.after} ({change.origin})")
+    for line in (*basis.overlaid(agreement.overlaid, read), *basis.not_covered(inventory.rack, read)):
+        click.echo(line)
 
 
 @group.command("schema")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from checks.nvme.probes import controllers
 from checks.probe import Probe
-from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused
+from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
@@ -99,7 +99,11 @@ class Answers:
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
             raise CannotTell(f"{host} was not met twice in this run")
-        if not first.boot_id or first.boot_id != second.boot_id:
+        if not first.boot_id and not second.boot_id:
+            raise NotAskable(
+                f"{host} is asked one command at a time, so nobody knows whether it was rebooted in between"
+            )
+        if first.boot_id != second.boot_id:
             raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
         return second.monotonic - first.monotonic
 
@@ -119,6 +123,8 @@ class Answers:
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
+        if met is not None and met.clock is None and not met.boot_id:
+            raise NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
         if met is None or met.clock is None:
             raise CannotTell(f"{host} did not tell its time")
         return met.clock.low, met.clock.high

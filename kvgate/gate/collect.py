@@ -79,9 +79,9 @@ def _round(
                     continue
             commands[host].append(Command(key, line, probe.limit))
             lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
-    batches = transport.run({host: asked for host, asked in commands.items() if asked or not failed.get(host)})
-    for host in questions:
-        batch = batches.get(host) or Batch(host, {})
+
+    def keep(batch: Batch) -> None:
+        host = batch.host
         if host in failed:
             batch = replace(batch, answers={**batch.answers, **failed[host]})
         for key, number in answers.evidence.keep(batch, lines[host], sample).items():
@@ -90,6 +90,13 @@ def _round(
             answers.meet(host, sample, Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic))
         if progress is not None:
             progress(title, batch)
+
+    asked = {host: wanted for host, wanted in commands.items() if wanted or not failed.get(host)}
+    for host in questions:
+        if host not in asked:
+            keep(Batch(host, {}))
+    for batch in transport.each(asked):
+        keep(batch)
 
 
 def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:

@@ -1,4 +1,4 @@
-"""What no single value of an inventory can show: parts that contradict each other, and what nobody would look at."""
+"""What no single value of an inventory can show: parts that contradict each other."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
-from checks.phrase import Phrase, say
 from kvgate.errors import Fault
 from kvgate.inventory.model import Connection, Host, Nic, Rack
 from kvgate.inventory.strict_yaml import Document, Key
@@ -93,32 +92,3 @@ def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
         for index, value in enumerate(names):
             if value in names[:index]:
                 yield document.fault((*here, group, index), f"{value!r} a second time", "each once a host")
-
-
-def gaps(rack: Rack) -> tuple[Phrase, ...]:
-    """What was not ordered and is therefore not looked at, one sentence each. No fault, but both parties must know it."""
-    found: list[Phrase] = []
-    if rack.fabric is None:
-        found.append(say("no fabric: nobody answers for the switch, and PFC, DSCP and ECN cannot be judged"))
-    for name, host in rack.hosts.items():
-        if host.access == "none":
-            found.append(say("{host} answers no question (access: none): only declarations speak for it", host=name))
-            continue
-        absent = [
-            word
-            for word, there in (
-                ("system", host.system), ("disks", host.disks), ("mounts", host.mounts or host.role == "array"),
-                ("accelerators", host.accelerators or host.role == "array"),
-            )
-            if not there
-        ]  # fmt: skip
-        absent += [
-            f"{nic.name}: {word}"
-            for nic in host.nics
-            if nic.role == "storage"
-            for word, there in (("pcie", nic.pcie), ("numa", nic.numa is not None), ("rdma", nic.rdma))
-            if not there
-        ]
-        if absent:
-            found.append(say("{host} orders no {parts}: G1 does not look at them", host=name, parts=", ".join(absent)))
-    return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from rich.console import Console, Group, RenderableType
@@ -19,7 +19,7 @@ from checks.verdict import Outcome
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
-from kvgate.inventory.relations import gaps
+from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
 
@@ -131,9 +131,25 @@ def summary(session: GateSession, stream: IO[str]) -> None:
                 out.print(
                     _clause(session, clause, outcome, [owed for owed, _ in rows if owed.clause == clause], read, weight)
                 )
+    for line in _basis(session, read):
+        out.print(Text(line), soft_wrap=True)
     for line in session.trouble:
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))
+
+
+def _basis(session: GateSession, read: Reader) -> Iterator[str]:
+    rack = session.inventory.rack
+    people = [item for item, judged in session.judged.items() if judged.basis == "declared"]
+    parts = (
+        list(basis.overlaid(session.agreement.overlaid, read)),
+        list(basis.declared(people, rack, read)),
+        list(basis.not_covered(rack, read)),
+    )
+    if any(parts):
+        yield ""
+    for part in parts:
+        yield from part
 
 
 def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
@@ -201,7 +217,7 @@ def _evidence(judged: Judged | None) -> str:
 
 
 def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
-    lines = [read("not looked at: {gap}", gap=gap) for gap in gaps(session.inventory.rack)]
+    lines: list[str] = []
     if session.evidence is not None:
         lines.append(read("evidence: {path}", path=str(session.evidence.path)))
     if session.run is not None:

@@ -47,6 +47,13 @@ _HARDWARE = (
         (_SOCKETS, _SOCKETS.replace("2", "1")),
     ),
     _fault(
+        "host-core-missing",
+        "one core of the second processor is dead: lscpu still prints 96 cores a socket",
+        "G1.1.3",
+        "lscpu -J",
+        ('"0-383"', '"0-190,192-382"'),
+    ),
+    _fault(
         "host-cores-not-told",
         "lscpu cannot tell the sockets",
         "",
@@ -241,6 +248,13 @@ _SYSTEM = (
         ("Max open files            1048576 ", "Max open files            1024    "),
     ),
     _fault(
+        "host-service-down-and-few-files",
+        "the service does not run and would start with the usual soft limit on open files",
+        "G1.1.15",
+        _LIMITS,
+        stdout="LoadState=loaded\nActiveState=inactive\nMainPID=0\nLimitMEMLOCKSoft=infinity\nLimitNOFILESoft=1024\n",
+    ),
+    _fault(
         "host-service-missing",
         "the service is not installed",
         "G1.1.15",
@@ -305,6 +319,14 @@ _TIME = (
     _fault("host-clock-off", "the clock is 4 ms off its source", "G1.1.19", _CHRONY, ("-0.000021347", "-0.004021347")),
     _fault(
         "host-clock-stale", "the time source fell silent days ago", "G1.1.19", _CHRONY, ("0.000287115", "0.412087115")
+    ),
+    _fault(
+        "host-clock-follows-itself",
+        "chrony serves its own clock ('local stratum 10') and calls it synchronised",
+        "G1.1.19",
+        _CHRONY,
+        stdout="7F7F0101,,10,1795960150.173130124,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,"
+        "0.000000000,0.0,Normal\n",
     ),
     _fault(
         "host-clock-unsynchronised-kernel",

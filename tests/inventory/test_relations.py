@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from kvgate.inventory import reader
-from kvgate.inventory.relations import gaps
 from tests.inventory.test_reader import faults, only, written
 
 
@@ -55,34 +54,6 @@ def test_a_name_that_lasts_is_one(device: str) -> None:
 
 def test_a_prefix_length_does_not_hide_the_port_of_the_array() -> None:
     reader.parse(written().replace("mtu: 9000, address: 192.168.100.10", "mtu: 9000, address: 192.168.100.10/16"))
-
-
-def test_a_whole_order_has_no_gap() -> None:
-    assert gaps(reader.parse(written()).rack) == ()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ("fabric: {", "# fabric: {", "no fabric"),
-        ("media: optic, fec: rs, numa: 0", "media: optic, fec: rs", "fx100-a orders no ens1f0np0: numa"),
-    ],
-)
-def test_what_is_not_ordered_is_said(old: str, new: str, said: str) -> None:
-    text = written()
-    assert old in text
-    assert any(said in str(gap) for gap in gaps(reader.parse(text.replace(old, new)).rack))
-
-
-def test_a_host_without_system_and_one_that_answers_nothing_are_named() -> None:
-    rack = reader.parse(written()).rack
-    bare = rack.hosts["node-01"].model_copy(update={"system": None, "accelerators": None})
-    mute = rack.hosts["fx100-a"].model_copy(update={"access": "none"})
-    changed = rack.model_copy(update={"hosts": {**rack.hosts, "node-01": bare, "fx100-a": mute}})
-    assert [str(gap) for gap in gaps(changed)] == [
-        "fx100-a answers no question (access: none): only declarations speak for it",
-        "node-01 orders no system, accelerators: G1 does not look at them",
-    ]
 
 
 @pytest.mark.parametrize("path", ["/mnt/fx100/", "/mnt//fx100"])

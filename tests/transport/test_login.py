@@ -103,6 +103,15 @@ def test_a_key_with_a_passphrase_is_named(plain: Sshd, ask: Ask, keys: Keys, tmp
     assert "ssh-add" in str(error)
 
 
+def test_a_host_is_logged_in_to_with_the_key_that_its_own_entry_names(plain: Sshd, ask: Ask, keys: Keys) -> None:
+    """Whatever key the others use: a good host must not look unreachable because its entry was passed over."""
+    for defaults in (None, keys["other"]):
+        batch = ask(plain.host(identity=str(keys["user"])), "echo x", identity=defaults)
+        assert isinstance(batch.answers["0"], Answer), batch.answers["0"]
+    wrong = ask(plain.host(identity=str(keys["other"])), "echo x", identity=keys["user"])
+    assert "denied" in str(reason(wrong))
+
+
 def test_a_host_that_wants_a_password_says_so(sshd: Start, ask: Ask) -> None:
     error = reason(ask(sshd(options=("PubkeyAuthentication no", "PasswordAuthentication yes")).host(), "echo x"))
     assert "password" in str(error)
