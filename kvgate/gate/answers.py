@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from checks.nvme.probes import controllers
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused, NotAskable
+from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
+from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
 
@@ -68,6 +70,18 @@ class Answers:
             raise found
         return found  # type: ignore[no-any-return]
 
+    def _still_named(self, host: str, probe: Probe[Any]) -> None:
+        # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial
+        # must still have its name: a disk that was pulled and put back takes another one, and its old name may be another's.
+        try:
+            trees = [self.fact(host, controllers(), sample) for sample in (1, 2)]
+        except CannotTell:
+            return  # not read twice: nothing to compare with
+        before, after = (device_names(host, probe, tree) for tree in trees)
+        if before != after:
+            moved = ", ".join(f"{before[one]} to {after[one]}" for one in before if before[one] != after[one])
+            raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
+
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
         number = self._index.get((host, probe.command(), sample))
         if number is None:
@@ -75,6 +89,8 @@ class Answers:
         kept = self.evidence.answer(number)
         if isinstance(kept, StoredFailure):
             raise kept.error()
+        if probe.devices:
+            self._still_named(host, probe)
         return read(host, probe, kept)
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:
