@@ -8,7 +8,7 @@ from typing import IO
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.decision import Decision, Owed
@@ -219,8 +219,9 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
 
 
 def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings."""
-    table = Table(*head, box=None, pad_edge=False)
+    """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
+    columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
+    table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
     return table
