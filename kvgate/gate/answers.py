@@ -60,6 +60,8 @@ class Answers:
         if len(self._boots.get(host, ())) > 1:
             raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
+        if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
+            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -83,10 +85,7 @@ class Answers:
             raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
 
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
-        number = self._index.get((host, probe.command(), sample))
-        if number is None:
-            raise CannotTell(f"{host} was not asked in this run: {probe.command()}")
-        kept = self.evidence.answer(number)
+        kept = self.evidence.answer(self._index[host, probe.command(), sample])
         if isinstance(kept, StoredFailure):
             raise kept.error()
         if probe.devices:
