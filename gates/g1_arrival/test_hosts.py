@@ -146,9 +146,12 @@ def test_reports_healthy_power_and_cooling(host, ask, terms, decide):
 
 
 def _like_nodes(rack):
-    """Like nodes are compared: host -> kind."""
+    """Like nodes are compared: host -> kind, by the accelerators and processors that were ordered."""
     nodes = {name: host for name, host in rack.hosts.items() if host.role == "node" and host.access != "none"}
-    return {name: host.accelerators.platform if host.accelerators else "node" for name, host in nodes.items()}
+    return {
+        name: (host.accelerators and host.accelerators.platform, host.system and host.system.cpu.model)
+        for name, host in nodes.items()
+    }
 
 
 @pytest.mark.clause("G1.1.26")

@@ -130,7 +130,9 @@ WEAKER = "overlay: {G1.2.7: {weight: advisory, limits: {media_errors: {value: 2,
 
 def test_a_clause_that_no_longer_keeps_the_gate_shut_is_named(tmp_path: Path) -> None:
     found = read(tmp_path, WEAKER)
-    assert ("G1.2.7", "weight", "blocking", "advisory") in [(c.clause, c.what, c.before, c.after) for c in found.overlaid]
+    assert ("G1.2.7", "weight", "blocking", "advisory") in [
+        (c.clause, c.what, c.before, c.after) for c in found.overlaid
+    ]
 
 
 def test_a_stored_agreement_still_names_what_was_overlaid(tmp_path: Path) -> None:

@@ -74,3 +74,12 @@ def test_a_host_of_which_nothing_is_asked_is_refused() -> None:
     with pytest.raises(BadInput) as caught:
         agreements.what_is_owed(agreements.read(), found, "x.yaml", "G1")
     assert "fx100-a" in str(caught.value)
+
+
+def test_a_rack_of_an_array_alone_owes_no_comparison_of_nodes() -> None:
+    """It arrives first; without a node there is nothing to compare, and the gate must be able to pass."""
+    found = rack()
+    array = found.model_copy(update={"hosts": {"fx100-a": found.hosts["fx100-a"]}})
+    clauses = {item.clause for item, _ in agreements.what_is_owed(agreements.read(), array, "x.yaml", "G1")}
+    assert not clauses & {"G1.1.26", "G1.1.27", "G1.1.28"}
+    assert "G1.1.2" in clauses
