@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 
 from kvgate import agreement as agreements
 from kvgate.errors import BadInput
+from kvgate.inventory import reader
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
 from tests.inventory.test_reader import written
@@ -58,6 +59,21 @@ def test_whatever_is_not_ordered_is_named_with_its_hosts(change: dict[str, Any],
     before, after = said(rack()), said(rack(**change))
     new = {what: hosts for what, hosts in after.items() if before.get(what) != hosts}
     assert any(word in what for what in new), new
+
+
+@pytest.mark.parametrize(
+    ("platform", "key"),
+    [("nvidia", "nvswitch"), ("nvidia", "gds"), ("rocm", "firmware"), ("rocm", "compute_partition")],
+)
+def test_what_is_not_ordered_of_the_cards_is_named(platform: str, key: str) -> None:
+    """An order that forgets the NVSwitch fabric would pass a node on which every CUDA program ends with error 802."""
+    found = reader.parse(written(platform, nodes=1)).rack
+    node = found.hosts["node-01"]
+    assert node.accelerators is not None
+    bare = node.accelerators.model_copy(update={key: None})
+    hosts = {**found.hosts, "node-01": node.model_copy(update={"accelerators": bare})}
+    new = said(found.model_copy(update={"hosts": hosts})).keys() - said(found).keys()
+    assert [key in what for what in new] == [True], new
 
 
 def test_a_rack_without_array_or_nodes_says_so() -> None:
