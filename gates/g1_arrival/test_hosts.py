@@ -173,3 +173,9 @@ def test_like_nodes_have_the_same_distribution(rack, ask, decide):
     kinds = _like_nodes(rack)
     found = ask.each(list(kinds), probes.distribution())
     decide(criteria.alike(say("distribution"), {name: system.pretty for name, system in found.items()}, kinds))
+
+
+@pytest.mark.clause("G1.1.29")
+def test_has_corrected_few_memory_errors(host, ask, terms, decide):
+    errors = ask(host.host, probes.memory_errors())
+    decide(memory.few_corrected_memory_errors(errors, allowed=terms["corrected"]))
