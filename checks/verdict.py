@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from checks.phrase import Phrase, say
@@ -33,7 +33,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Outcome of one clause on one subject: what was measured, what is required, why."""
+    """Outcome of one clause on one subject: what was measured, what is required, why.
+
+    ``declarable`` marks an UNDECIDED whose only reason is that the device does not offer the fact: a person may answer instead.
+    """
 
     outcome: Outcome
     measured: Phrase
@@ -41,6 +44,7 @@ class Verdict:
     unit: str = ""
     note: Phrase | None = None
     quantities: tuple[Quantity, ...] = ()
+    declarable: bool = field(default=False, compare=False)
 
     @classmethod
     def of(
@@ -63,6 +67,14 @@ class Verdict:
         """The clause could not be told; ``note`` says why and what would help."""
         return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note)
 
+    @classmethod
+    def not_offered(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
+        """UNDECIDED because kernel, firmware or device does not offer the fact at all; a declaration may stand in.
+
+        Never for a value that was there and could not be read: that stays :meth:`undecided`, whatever anybody declares.
+        """
+        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note, declarable=True)
+
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""
         return replace(self, note=note)
@@ -73,8 +85,10 @@ def _phrase(text: Phrase | str) -> Phrase:
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst of several verdicts; the first of equals. Raises ValueError when there is none to weigh."""
-    found = sorted(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
+    """Return the worst of several verdicts; the first of equals, and of those that could not be told one that no
+    declaration may answer. Raises ValueError when there is none to weigh.
+    """
+    found = sorted(verdicts, key=lambda verdict: (SEVERITY.index(verdict.outcome), verdict.declarable))
     if not found:
         raise ValueError("no verdicts to weigh: a clause must never pass by finding nothing")
     return found[0]

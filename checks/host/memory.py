@@ -54,7 +54,7 @@ def modules_at_speed(firmware: Firmware, ordered: int) -> Verdict:
 def no_uncorrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
     """No memory controller has counted an uncorrected error since boot."""
     if not errors.controllers:
-        return Verdict.undecided(_no_edac(), say("at most {limit}", limit=allowed))
+        return Verdict.not_offered(_no_edac(), say("at most {limit}", limit=allowed))
     return bounds.at_most("uncorrected memory errors", sum(mc.uncorrected for mc in errors.controllers), allowed)
 
 
@@ -71,8 +71,8 @@ def no_new_corrected_memory_errors(watched: Interval[MemoryErrors], allowed: int
     """No more than ``allowed`` corrected errors came up between two readings of one boot."""
     required = say("at most {limit} new", limit=allowed)
     before, after = watched.before, watched.after
-    if not before.controllers or not after.controllers:
-        return Verdict.undecided(_no_edac(), required)
+    if not before.controllers and not after.controllers:
+        return Verdict.not_offered(_no_edac(), required)
     if before.boot_id != after.boot_id:
         return Verdict.undecided(say("the host was booted between the two readings"), required)
     first = {mc.name: mc.corrected for mc in before.controllers}

@@ -47,7 +47,7 @@ def no_new_errors(
     """No packet was lost, repeated or refused between the two samples, by the driver's own counters."""
     required = say("at most {allowed} in the interval", allowed=allowed)
     if driver not in ERRORS:
-        return Verdict.undecided(say("kvgate knows no RoCE error counters of {driver}", driver=driver), required)
+        return Verdict.not_offered(say("kvgate knows no RoCE error counters of {driver}", driver=driver), required)
     needed, more = ERRORS[driver]
     before, after = (_hw_counters(sample, device, number) for sample in (interval.before, interval.after))
     if missing := [name for name in needed if name not in before or name not in after]:

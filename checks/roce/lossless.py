@@ -87,7 +87,7 @@ def ecn_as_agreed(seen: RdmaQos, priority: int | None, ecn: bool | None) -> Verd
         on = seen.settings["cc_config/enable_cc"] == 1 and seen.settings["cc_config/tos_ecn"] in (1, 2)
         sides = {"np": on, "rp": on}
     if sides.keys() != {"np", "rp"}:
-        return Verdict.undecided(
+        return Verdict.not_offered(
             say(
                 "the driver does not show the ECN switches of both sides for priority {priority}",
                 priority=priority,
@@ -105,7 +105,9 @@ def cnp_marked(seen: RdmaQos, agreed: int | None) -> Verdict:
         return unagreed("cnp_dscp")
     found = next((seen.settings[name] for name in _CNP if name in seen.settings), None)
     if found is None:
-        return Verdict.undecided(say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed))
+        return Verdict.not_offered(
+            say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed)
+        )
     return bounds.exactly("DSCP of CNPs", found, agreed)
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import click
 import pytest
 
-from kvgate import pytest_plugin
 from kvgate.errors import CannotTell, KvgateError
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
+from kvgate.gate_run import GateRun
 from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
 from kvgate.ledger.repository import Ledger
@@ -50,7 +50,8 @@ class _Catch:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Keep the plan."""
-        self.preview = session.config.stash.get(pytest_plugin.PREVIEW, None)
+        run = session.config.pluginmanager.get_plugin(GateRun.NAME)
+        self.preview = None if run is None else run.preview
 
 
 def preview(gate: str, inventory: Path) -> Preview | None:

@@ -31,6 +31,7 @@ class Answers:
         self.evidence = evidence
         self._index: dict[tuple[str, str, int], int] = {}
         self._met: dict[tuple[str, int], Met] = {}
+        self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
@@ -40,6 +41,8 @@ class Answers:
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
         self._met[host, sample] = met
+        if met.boot_id:
+            self._boots.setdefault(host, set()).add(met.boot_id)
 
     def numbers(self, host: str, probe: Probe[Any], sample: int = 1) -> list[int]:
         """Return the evidence number of an answer, as a list of one, or none."""
@@ -47,7 +50,13 @@ class Answers:
         return [] if number is None else [number]
 
     def fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        """Read a fact. Raises CannotTell with the reason; reads each answer once."""
+        """Read a fact. Raises CannotTell with the reason; reads each answer once.
+
+        A host that booted in the middle of the run tells nothing: its devices may have other names since, its counters
+        began anew, and two of its answers need not be about one machine state.
+        """
+        if len(self._boots.get(host, ())) > 1:
+            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
         if place not in self._facts:
             try:
@@ -87,19 +96,25 @@ class Answers:
         for sample in (1, 2):
             if (met := self._met.get((host, sample))) is not None and met.host_key:
                 return met.host_key
-        for (name, _, _), number in self._index.items():
-            if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
-                error = kept.error()
-                if isinstance(error, HostKeyRefused):
-                    return error.presented
-                raise error
-        raise CannotTell(f"{host} was not met in this run")
+        error = self._why(host)
+        if isinstance(error, HostKeyRefused):
+            return error.presented
+        raise error
 
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
         met = self._met.get((host, 1))
-        if met is not None and met.clock is None and not met.boot_id:
+        if met is None:
+            raise self._why(host)
+        if met.clock is None and not met.boot_id:
             raise NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
-        if met is None or met.clock is None:
+        if met.clock is None:
             raise CannotTell(f"{host} did not tell its time")
         return met.clock.low, met.clock.high
+
+    def _why(self, host: str) -> CannotTell:
+        """Return the reason why a host was not met, as it stands with the first question that failed."""
+        for (name, _, _), number in self._index.items():
+            if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
+                return kept.error()
+        return CannotTell(f"{host} was not met in this run")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from checks.decision import Owed
 from checks.probe import Interval, Probe
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
@@ -86,6 +87,7 @@ class Rehearsal:
 
     needs: list[Need] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
+    late: set[Owed] = field(default_factory=set)  # what needs a second sample
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1) -> Any:
         self.hosts.add(host)
@@ -138,7 +140,7 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
-                message = f"{first}; and instead: {second}"
+                message = str(first) if str(first) == str(second) else f"{first}; and instead: {second}"
                 raise _worse(first, second)(message) from second
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
@@ -188,12 +190,3 @@ def _worse(first: CannotTell, second: CannotTell) -> type[CannotTell]:
     from kvgate.errors import DECLARABLE
 
     return _plain(type(first)) if isinstance(second, DECLARABLE) else _plain(type(second))
-
-
-def names(needs: Sequence[Need]) -> Iterator[tuple[str, str, Probe[Any]]]:
-    """(host, key, probe) of distinct questions, in order."""
-    seen: set[tuple[str, str]] = set()
-    for need in needs:
-        if (pair := (need.host, need.key)) not in seen:
-            seen.add(pair)
-            yield need.host, need.key, need.probe

@@ -54,6 +54,8 @@ def _host(host: Host) -> Iterator[Phrase]:
         yield say("RoCE: a storage port without 'rdma'")
     if any(nic.pcie is None for nic in storage):
         yield say("PCI Express links of network cards: a storage port without 'pcie'")
+    if any(nic.numa is None for nic in storage):
+        yield say("NUMA nodes of network cards: a storage port without 'numa'")
     if host.role == "array" and not host.raid:
         yield say("the RAID: no 'raid'")
     if host.role == "node":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,10 +51,8 @@ class SshTransport:
         self._gateways = Gateways(self._resolver, Keyring(), self._deadlines, pinned)
         self._links: dict[str, _Held] = {name: _Held() for name in self._hosts}
 
-    def run(
-        self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
-    ) -> dict[str, Batch]:
-        """Ask all hosts at once; ``progress`` is called in this thread as each batch comes in.
+    def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
+        """Ask all hosts at once and yield each batch as it comes in.
 
         Raises ValueError for a command that cannot be sent and KeyError for a host that is not in the inventory.
         """
@@ -62,7 +60,6 @@ class SshTransport:
             if name not in self._hosts:
                 raise KeyError(name)
             check(wanted)
-        batches: dict[str, Batch] = {}
         pool: FanOut[str, Batch] = FanOut(
             lambda name: self._ask(name, commands[name]),
             workers=self._workers,
@@ -71,8 +68,15 @@ class SshTransport:
                 name, commands[name], TimedOut(f"{name}: the transport itself hangs; run again")
             ),
         )
-        for name, batch in pool.run(commands):
-            batches[name] = batch
+        return (batch for _, batch in pool.run(commands))
+
+    def run(
+        self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
+    ) -> dict[str, Batch]:
+        """Ask all hosts at once; ``progress`` is called in this thread as each batch comes in. Raises as :meth:`each`."""
+        batches: dict[str, Batch] = {}
+        for batch in self.each(commands):
+            batches[batch.host] = batch
             if progress is not None:
                 progress(batch)
         return {name: batches[name] for name in commands}

@@ -365,13 +365,6 @@ _TIME = (
         frozenset({"G1.1.22"}),
         behaviour="clock-ahead-2",
     ),
-    Fault(
-        "host-key-changed",
-        "another machine answers under a node's address",
-        "node-01",
-        frozenset({"G1.1.1"}),
-        behaviour="changed-host-key",
-    ),
 )
 
 FAULTS: tuple[Fault, ...] = (*_HARDWARE, *_SYSTEM, *_TIME, *kernel_log.FAULTS)

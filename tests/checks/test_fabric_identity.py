@@ -30,6 +30,9 @@ def host(nqn: str | None = "nqn.a", uuid: str | None = "a", **more: object) -> N
         ((host("nqn.a", "a"), host("nqn.a", "a"), host(None, None)), "STOP"),
         ((host("nqn.a", "a"), host(None, "b")), "UNDECIDED"),
         ((host("nqn.a", "a"), host("nqn.b", None)), "UNDECIDED"),
+        ((host("nqn.a", "a", config_nqns=("nqn.c",)), host("nqn.b", "b", config_nqns=("nqn.C",))), "STOP"),
+        ((host("nqn.a", "a"), host("nqn.b", "b", config_nqns=("nqn.a",))), "STOP"),
+        ((host("nqn.a", "a", config_nqns=("nqn.a", "nqn.c")), host("nqn.b", "b")), "PASS"),
         ((), "UNDECIDED"),
     ],
 )

@@ -102,3 +102,9 @@ def test_corrected_errors_count_by_difference(before: MemoryErrors, after: Memor
 @pytest.mark.parametrize(("pages", "outcome"), [(8, PASS), (7, STOP), (9, STOP), (None, UNDECIDED)])
 def test_huge_pages(pages: int | None, outcome: Outcome) -> None:
     assert memory.hugepages_reserved(usable(1, pages), 8).outcome is outcome
+
+
+def test_only_a_host_whose_memory_nobody_counts_may_be_declared_instead() -> None:
+    assert memory.no_uncorrected_memory_errors(errors(), 0).declarable
+    assert memory.no_new_corrected_memory_errors(Interval(errors(), errors(), 5.0), 0).declarable
+    assert not memory.no_new_corrected_memory_errors(Interval(errors(), errors((0, 0)), 5.0), 0).declarable

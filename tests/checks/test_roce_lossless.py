@@ -116,6 +116,13 @@ def test_the_mark_of_congestion_notifications_is_found_in_every_driver(name: str
     assert lossless.cnp_marked(seen(**{name: 48}), None).outcome is UNDECIDED
 
 
+def test_what_the_driver_does_not_show_may_be_declared_and_what_was_not_agreed_may_not() -> None:
+    assert lossless.cnp_marked(seen(NP, RP), 48).declarable
+    assert lossless.ecn_as_agreed(seen(NP), 3, True).declarable
+    assert not lossless.cnp_marked(seen(NP, RP), None).declarable
+    assert not lossless.ecn_as_agreed(seen(NP, RP), None, True).declarable
+
+
 @pytest.mark.parametrize(
     "before, after, outcome",
     [(0, 0, PASS), (7, 7, PASS), (0, 1, STOP), (2, 1, UNDECIDED), (None, 0, UNDECIDED), (0, None, UNDECIDED)],

@@ -1,56 +1,57 @@
-"""What a run says of a host that was met: clock and boot, or why they cannot be told and whether a person may answer."""
+"""Kept answers: what a host said before and after a reboot is never put together."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from checks.host import probes
-from kvgate.errors import DECLARABLE, CannotTell
-from kvgate.evidence.store import Evidence
+from checks.nvme.probes import controllers
+from checks.parsers.sysfs_nvme import RELEASE
+from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers, Met
-from kvgate.transport.base import Clock
+from kvgate.transport.base import Answer
+
+TREE = Answer("", f"{RELEASE}:6.8.0\n".encode(), b"", 0, 0.1)
 
 
-@pytest.fixture
-def answers(tmp_path: Path) -> Answers:
-    return Answers(Evidence.create(tmp_path, "run-1", {"gate": "G1"}))
+class Kept:
+    """An evidence folder that holds one answer."""
+
+    def answer(self, _: int) -> Answer:
+        return TREE
 
 
-def met(boot: str, clock: Clock | None = None, at: float = 1.0) -> Met:
-    return Met("SHA256:x", boot, clock, at)
+def answers(*boots: str) -> Answers:
+    """Answers of one host, met once a round: identities, devices by serial, counters again."""
+    found = Answers(Kept())  # type: ignore[arg-type]
+    found.keep("node-01", controllers().command(), 1, 1)
+    found.keep("node-01", controllers().command(), 2, 1)
+    for boot, sample, moment in zip(boots, (1, 1, 2), (0.0, 1.0, 4.0), strict=True):
+        found.meet("node-01", sample, Met("SHA256:x", boot, None, moment))
+    return found
 
 
-def test_a_host_of_single_commands_leaves_its_clock_to_a_person(answers: Answers) -> None:
-    """Else a rack with one closed array could never pass, whatever anybody answers for it."""
-    answers.meet("array", 1, met(""))
-    with pytest.raises(DECLARABLE):
-        answers.clock("array")
-    answers.meet("array", 2, met("", at=3.0))
-    with pytest.raises(DECLARABLE):
-        answers.seconds_between("array", probes.kernel())
+def test_one_boot_is_read_and_timed() -> None:
+    found = answers("a", "a", "a")
+    assert found.fact("node-01", controllers()).kernel == "6.8.0"
+    assert found.seconds_between("node-01", controllers()) == 3.0
 
 
-def test_a_clock_that_was_set_or_a_host_that_was_not_met_is_left_to_nobody(answers: Answers) -> None:
-    answers.meet("node", 1, met("boot-1"))
-    for host in ("node", "stranger"):
-        with pytest.raises(CannotTell) as caught:
-            answers.clock(host)
-        assert not isinstance(caught.value, DECLARABLE)
+@pytest.mark.parametrize("boots", [("a", "b", "b"), ("a", "a", "b"), ("a", "b", "a")])
+def test_a_host_that_booted_in_between_tells_nothing(boots: tuple[str, str, str]) -> None:
+    found = answers(*boots)
+    with pytest.raises(CannotTell, match="rebooted"):
+        found.fact("node-01", controllers())
 
 
-@pytest.mark.parametrize("boots", [("a", "b"), ("a", ""), ("", "a")])
-def test_counters_of_two_boots_have_no_difference(answers: Answers, boots: tuple[str, str]) -> None:
-    for sample, boot in enumerate(boots, 1):
-        answers.meet("node", sample, met(boot, at=float(sample)))
-    with pytest.raises(CannotTell) as caught:
-        answers.seconds_between("node", probes.kernel())
-    assert not isinstance(caught.value, DECLARABLE)
+def test_a_fact_read_before_the_reboot_was_seen_is_not_kept() -> None:
+    found = answers("a", "a", "a")
+    found.fact("node-01", controllers())
+    found.meet("node-01", 2, Met("SHA256:x", "b", None, 5.0))
+    with pytest.raises(CannotTell, match="rebooted"):
+        found.fact("node-01", controllers())
 
 
-def test_counters_of_one_boot_have_one(answers: Answers) -> None:
-    answers.meet("node", 1, met("a", Clock(-0.1, 0.2), 1.0))
-    answers.meet("node", 2, met("a", at=3.5))
-    assert answers.seconds_between("node", probes.kernel()) == 2.5
-    assert answers.clock("node") == (-0.1, 0.2)
+def test_a_host_that_does_not_tell_its_boot_is_not_timed() -> None:
+    found = answers("", "", "")
+    with pytest.raises(CannotTell, match="rebooted"):
+        found.seconds_between("node-01", controllers())
