@@ -20,6 +20,7 @@ from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.options import Options
+from kvgate.gate.sealed import vouched
 from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
@@ -113,6 +114,7 @@ def find_run(options: Options, name: str) -> Path:
 
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
+    vouched(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
