@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from checks import bounds
 from checks.lexing import count_cpus
@@ -55,8 +55,8 @@ def booted_with(found: CommandLine, ordered: Sequence[str]) -> Verdict:
     return Verdict.of(not missing, measured, " ".join(ordered) or say("nothing agreed"))
 
 
-def alike(what: Phrase, found: Mapping[str, str | None], kinds: Mapping[str, str]) -> Verdict:
-    """Hosts of one kind carry the same; ``kinds`` is host -> kind. A host that does not tell makes it undecided."""
+def alike(what: Phrase, found: Mapping[str, str | None], kinds: Mapping[str, Hashable]) -> Verdict:
+    """Hosts of one kind carry the same; ``kinds`` is host -> whatever makes hosts alike. A host that does not tell makes it undecided."""
     required = say("the same {what} on like hosts", what=what)
     if not kinds:
         return Verdict.undecided(say("the inventory has no hosts to compare"), required)

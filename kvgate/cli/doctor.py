@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -18,7 +20,7 @@ import click
 import pytest
 
 from checks.phrase import Phrase, joined, plain, say
-from kvgate.errors import CannotTell, KvgateError
+from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
 from kvgate.gate_run import GateRun
@@ -31,7 +33,6 @@ from kvgate.transport.base import Answer, Batch, Command
 
 _CLOCK_SECONDS = 0.5
 _FREE_BYTES = 10**9
-_HERE = say("here")
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,22 @@ class Finding:
     found: Phrase | str
     remedy: Phrase | str = ""
 
+    def plain(self) -> dict[str, Any]:
+        """English values under stable keys; no remedy where nothing is to be mended."""
+        shown = {item.name: getattr(self, item.name) for item in fields(self)}
+        shown = {name: str(value) if isinstance(value, Phrase) else value for name, value in shown.items()}
+        return {**shown, "remedy": "" if self.good else shown["remedy"]}
 
-def _plain(finding: Finding) -> dict[str, Any]:
-    return {
-        field.name: str(value) if isinstance(value := getattr(finding, field.name), Phrase) else value
-        for field in fields(finding)
-    }
+
+_HERE = say("here")
+
+
+#: How tools tell their version; the others have no way that is quick and harmless.
+VERSION = {
+    "chronyc": "chronyc --version", "dmidecode": "dmidecode --version", "ethtool": "ethtool --version", "findmnt": "findmnt --version",
+    "ip": "ip -V", "ipmitool": "ipmitool -V", "lspci": "lspci --version", "lldpctl": "lldpctl -v", "mdadm": "mdadm --version",
+    "nvme": "nvme version", "rdma": "rdma -V", "smartctl": "smartctl --version", "xfs_info": "xfs_info -V",
+}  # fmt: skip
 
 
 class _Catch:
@@ -66,8 +77,9 @@ class _Catch:
 def preview(gate: str, inventory: Path) -> Preview | None:
     """Return what a gate would ask on this inventory."""
     catch = _Catch()
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        pytest.main(["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"], [catch])
+        pytest.main([*words, str(gate_options.folder(gate))], [catch])  # named, so that it is found from any folder
     return catch.preview
 
 
@@ -84,57 +96,80 @@ def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
         ssh or say("none"),
         say("install the OpenSSH client: aliases and jump hosts need it"),
     )
-    existing = next(path for path in (evidence.absolute(), *evidence.absolute().parents) if path.exists())
+    existing = _existing(evidence)
     free = shutil.disk_usage(existing).free
-    yield Finding(
-        _HERE,
-        say("space for evidence"),
-        free >= _FREE_BYTES,
-        say("{free:.1f} GB free at {path}", free=free / 1e9, path=str(existing)),
-        say("free at least 1 GB"),
-    )
-    writable = os.access(existing, os.W_OK)
-    yield Finding(
-        _HERE,
-        say("evidence folder"),
-        writable,
-        str(existing),
-        say("make {path} writable or name another with --evidence", path=str(existing)),
-    )
-    try:
-        Ledger.open(ledger).close()
-        yield Finding(_HERE, say("ledger"), True, ledger.split("@")[-1])
-    except KvgateError as error:
-        yield Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
+    found = say("{free:.1f} GB free at {path}", free=free / 1e9, path=str(existing))
+    yield Finding(_HERE, say("space for evidence"), free >= _FREE_BYTES, found, say("free at least 1 GB"))
+    writable = existing.is_dir() and os.access(existing, os.W_OK)
+    remedy = say("make {path} a folder that you can write to, or name another with --evidence", path=str(existing))
+    yield Finding(_HERE, say("evidence folder"), writable, str(existing), remedy)
+    yield _ledger(ledger)
     names = {host.identity or rack.defaults.identity for host in rack.hosts.values()}
     for name in sorted(name for name in names if name):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            yield Finding(
-                _HERE,
-                say("login key"),
-                False,
-                say("{path}: no such file", path=str(path)),
-                say("correct `identity` in the inventory"),
-            )
-            continue
-        mode = stat.S_IMODE(path.stat().st_mode)
-        yield Finding(
+        yield _login_key(name)
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+def _ledger(url: str) -> Finding:
+    """Look at the ledger without making or upgrading it."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.exists():
+        parent = _existing(file)
+        good = parent.is_dir() and os.access(parent, os.W_OK)
+        found = say("{path} is not there yet; the first run makes it", path=str(file))
+        return Finding(
             _HERE,
-            say("login key"),
-            mode & 0o077 == 0,
-            say("{path} has mode {mode:o}", path=str(path), mode=mode),
-            f"chmod 600 {path}",
+            say("ledger"),
+            good,
+            found,
+            say("make {path} a folder that you can write to, or use --ledger", path=str(parent)),
         )
+    try:
+        Ledger.open(url, write=False)
+    except KvgateError as error:
+        return Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
+    return Finding(_HERE, say("ledger"), True, url.split("@")[-1])
+
+
+def _login_key(name: str) -> Finding:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        remedy = say("correct `identity` in the inventory")
+        if not path.is_absolute():
+            remedy = say(
+                "correct `identity` in the inventory (a relative path starts where the command runs: {path})",
+                path=str(Path.cwd()),
+            )
+        return Finding(_HERE, say("login key"), False, say("{path}: no such file", path=str(path)), remedy)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return Finding(
+        _HERE,
+        say("login key"),
+        mode & 0o077 == 0,
+        say("{path} has mode {mode:o}", path=str(path), mode=mode),
+        f"chmod 600 {path}",
+    )
 
 
 def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding]:
     """What each host answers."""
     tools: dict[str, set[str]] = {name: set() for name in inventory.rack.hosts}
     for planned in plan.asked if plan else ():
-        tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+        if not planned.instead:  # a stand-in is missed only where the first tool is
+            tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+    if plan is None:
+        yield Finding(
+            _HERE,
+            say("plan"),
+            None,
+            say("G1 could not be planned"),
+            say("pytest -m G1 --plan --inventory FILE says why"),
+        )
     asked = {
-        name: [Command("id", "id -u"), *(Command(f"tool {tool}", f"command -v {tool}") for tool in sorted(tools[name]))]
+        name: list(_questions(sorted(tools[name])))
         for name, host in inventory.rack.hosts.items()
         if host.access == "shell"
     }
@@ -152,61 +187,82 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
     finally:
         transport.close()
     for name in asked:
-        yield from _host(name, batches[name], tools[name])
+        yield from _host(name, batches[name], sorted(tools[name]))
 
 
-def _host(name: str, batch: Batch, tools: set[str]) -> Iterator[Finding]:
+def _questions(tools: Sequence[str]) -> Iterator[Command]:
+    yield Command("id", "id -u")
+    for tool in tools:
+        yield Command(f"tool {tool}", f"command -v {shlex.quote(tool)}")
+        if tool in VERSION:
+            yield Command(f"version {tool}", VERSION[tool])
+
+
+def _host(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     who = batch.answers["id"]
     if isinstance(who, CannotTell):
-        yield Finding(name, say("reach"), False, str(who), say("the message says what to do"))
+        what = say("reach")
+        if isinstance(who, (HostKeyRefused, PermissionDenied)):
+            what = say("host key") if isinstance(who, HostKeyRefused) else say("root")
+        yield Finding(name, what, False, who.phrase, say("the message says what to do"))
         return
-    yield Finding(name, say("reach"), True, f"{batch.host_key}")
-    root = who.stdout.strip() == b"0"
-    yield Finding(
-        name,
-        say("root"),
-        root,
-        say("user id {number}", number=who.stdout.decode(errors="replace").strip()),
-        say("become: sudo with a NOPASSWD rule, or log in as root"),
-    )
+    yield Finding(name, say("reach"), True, say("logged in"))
+    yield Finding(name, say("host key"), True, batch.host_key)
+    user = who.stdout.decode(errors="replace").strip()
+    remedy = say("become: sudo with a NOPASSWD rule, or log in as root")
+    yield Finding(name, say("root"), user == "0", say("user id {number}", number=user or say("not told")), remedy)
     if batch.clock is None:
         yield Finding(name, say("clock"), None, say("no time given"), say("check `date` on the host"))
     else:
         middle = (batch.clock.low + batch.clock.high) / 2
         good = abs(middle) <= _CLOCK_SECONDS
-        yield Finding(
-            name,
-            say("clock"),
-            good,
-            say("{seconds:+.3f} s against this machine", seconds=middle),
-            say("synchronise both with NTP (chrony)"),
-        )
-    missing = sorted(
-        tool for tool in tools if isinstance(answer := batch.answers[f"tool {tool}"], Answer) and answer.status != 0
-    )
-    found = say("{there} of {count} tools", there=len(tools) - len(missing), count=len(tools))
-    if missing:
-        found = joined([found, say("missing: {words}", words=", ".join(missing))])
-    yield Finding(name, say("tools"), not missing, found, say("install them, or declare those facts in the inventory"))
+        found = say("{seconds:+.3f} s against this machine", seconds=middle)
+        yield Finding(name, say("clock"), good, found, say("synchronise both with NTP (chrony)"))
+    yield from _tools(name, batch, tools)
+
+
+def _tools(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
+    answers = {tool: batch.answers[f"tool {tool}"] for tool in tools}
+    untold = [tool for tool, answer in answers.items() if isinstance(answer, CannotTell)]
+    missing = [tool for tool, answer in answers.items() if isinstance(answer, Answer) and answer.status != 0]
+    parts = [say("{there} of {count} tools", there=len(tools) - len(missing) - len(untold), count=len(tools))]
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    parts += [say("not told: {words}", words=", ".join(untold))] if untold else []
+    good = False if missing else None if untold or not tools else True
+    yield Finding(name, say("tools"), good, joined(parts), say("install them, or declare those facts in the inventory"))
+    versions = [f"{tool} {version}" for tool in tools if (version := _version(batch.answers.get(f"version {tool}")))]
+    if versions:
+        yield Finding(name, say("versions"), True, ", ".join(versions))
+
+
+def _version(answer: Answer | CannotTell | None) -> str:
+    if not isinstance(answer, Answer):
+        return ""
+    said = (answer.stdout + answer.stderr).decode("utf-8", "replace")
+    number = re.search(r"\b[vV]?(\d+(?:\.\d+)+[\w.-]*|\d+\b)", said)
+    return number[1].rstrip(".") if number and answer.status == 0 else ""
 
 
 @click.command("doctor")
-@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True)
-@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True, help="the rack")
 @click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help="where raw outputs are kept",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="findings with stable keys, for programs")
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     """Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be mended first."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        click.echo(json.dumps([_plain(finding) for finding in findings], ensure_ascii=False))
+        click.echo(json.dumps([finding.plain() for finding in findings], ensure_ascii=False))
     else:
         words: dict[bool | None, str] = {True: read("ok"), False: read("mend"), None: read("unknown")}
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (
                 read.phrase(plain(finding.where)),
                 read.phrase(finding.what),

@@ -18,7 +18,9 @@ from kvgate.ledger.rows import RunRecord, StoredVerdict
 from kvgate.reports import basis, terminal
 from kvgate.reports.messages import Reader, language
 
-_LEDGER = click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+_LEDGER = click.option(
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from checks.nvme.probes import controllers
 from checks.phrase import say
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused, NotAskable
+from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
+from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
 
@@ -59,6 +61,8 @@ class Answers:
         if len(self._boots.get(host, ())) > 1:
             raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
+        if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
+            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -69,13 +73,24 @@ class Answers:
             raise found
         return found  # type: ignore[no-any-return]
 
+    def _still_named(self, host: str, probe: Probe[Any]) -> None:
+        # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial
+        # must still have its name: a disk that was pulled and put back takes another one, and its old name may be another's.
+        try:
+            trees = [self.fact(host, controllers(), sample) for sample in (1, 2)]
+        except CannotTell:
+            return  # not read twice: nothing to compare with
+        before, after = (device_names(host, probe, tree) for tree in trees)
+        if before != after:
+            moved = ", ".join(f"{before[one]} to {after[one]}" for one in before if before[one] != after[one])
+            raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
+
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
-        number = self._index.get((host, probe.command(), sample))
-        if number is None:
-            raise CannotTell(say("{host} was not asked in this run: {command}", host=host, command=probe.command()))
-        kept = self.evidence.answer(number)
+        kept = self.evidence.answer(self._index[host, probe.command(), sample])
         if isinstance(kept, StoredFailure):
             raise kept.error()
+        if probe.devices:
+            self._still_named(host, probe)
         return read(host, probe, kept)
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:

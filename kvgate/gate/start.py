@@ -21,6 +21,7 @@ from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.options import Options
+from kvgate.gate.sealed import vouched
 from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Planned:
-    """One line of a plan: a question to a host and the clauses that need it."""
+    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told."""
 
     host: str
     command: str
     level: str
     samples: int
     clauses: tuple[str, ...]
+    instead: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,15 @@ class Prepared:
         """Everything that is owed, and every command that would run where."""
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
+        first: set[tuple[str, str]] = set()
         for test in tests:
             for need in session.rehearse([test]).needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
+                first |= set() if need.instead else {(need.host, need.key)}
         asked = tuple(
-            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)))
+            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
         owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
@@ -111,6 +115,7 @@ def find_run(options: Options, name: str) -> Path:
 
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
+    vouched(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")

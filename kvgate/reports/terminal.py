@@ -8,7 +8,7 @@ from typing import IO
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.decision import Decision, Owed
@@ -223,9 +223,10 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
 
 
 def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings: nothing is cut away, and the first column, a name to copy, stays whole."""
-    table = Table(*head, box=None, pad_edge=False)
-    table.columns[0].no_wrap = True
+    """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
+    columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
+    table = Table(*columns, box=None, pad_edge=False)
     for first, *rest in rows:
-        table.add_row(first, *(cell if isinstance(cell, Sentence) else Sentence(cell) for cell in rest))
+        cells = (cell if isinstance(cell, Sentence) else Sentence(cell) for cell in rest)
+        table.add_row(first if isinstance(first, Text) else Text(first), *cells)
     return table

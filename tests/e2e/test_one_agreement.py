@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
+from kvgate.transport.base import Answer, Batch
 
 PLUGIN = ("-p", "kvgate.pytest_plugin")  # known early, wherever pytest takes its root to be
 
@@ -62,3 +66,39 @@ def test_a_pass_says_by_which_numbers_and_by_whose_word(serve: Callable[..., Any
     for name in ("gate", "judge", "check"):
         assert "nothing is agreed on 'sysctl': fx100-a" in told[name].stdout, name
     assert "declared by people" in told["show"].stdout
+
+
+def test_evidence_other_than_the_ledger_sealed_is_not_judged(serve: Callable[..., Any], tmp_path: Path) -> None:
+    """A folder written anew, chain and all, is whole in itself: only the seal in the ledger tells it from the real one."""
+    with serve("host-dmidecode-missing") as site:
+        assert site.gate(*PLUGIN).returncode == 6
+        run = str(site.runs()[0]["run"])
+        assert site.kvgate("judge", run).returncode == 6
+        alone = site.kvgate("judge", run, "--ledger", f"sqlite:///{tmp_path}/none.db")
+        assert alone.returncode == 6
+        assert "no ledger" in alone.stderr
+        _forge(site.evidence / run)
+        again = site.kvgate("judge", run)
+    assert again.returncode == 4, again.stdout + again.stderr
+    assert "sealed" in again.stdout + again.stderr
+
+
+def _forge(folder: Path) -> None:
+    old = Evidence.open(folder.rename(folder.with_name("aside")))
+    start = {**old.start.fields, "inventory": old.start.inventory.replace("ctrl_loss: 600", "ctrl_loss: 60")}
+    reserved = {"run", "seq", "kind", "utc", "monotonic", "boot", "prev", "surroundings"}
+    new = Evidence.create(folder.parent, folder.name, {k: v for k, v in start.items() if k not in reserved})
+    for batch in old.batches():
+        mine = [kept for kept in old.answers() if (kept.host, kept.sample) == (batch.host, batch.sample)]
+        answers = {
+            kept.key: kept.error()
+            if isinstance(kept, StoredFailure)
+            else Answer(kept.key, kept.stdout, kept.stderr, kept.status, kept.seconds)
+            for kept in mine
+        }
+        lines = {kept.key: AskedProbe(kept.probe, kept.line, kept.level) for kept in mine}
+        again = Batch(
+            batch.host, answers, batch.host_key, batch.boot_id, batch.clock, batch.started_utc, batch.monotonic
+        )
+        new.keep(again, lines, batch.sample)
+    new.close()
