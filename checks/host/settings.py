@@ -48,7 +48,7 @@ def governed_by(found: Governors, wanted: str) -> Verdict:
         return Verdict.of(not found.governors, found.governors[0][1] if found.governors else wanted, wanted)
     if not found.governors:
         note = say("no CPU has a governor: the firmware keeps the clocks; ask its power profile (BIOS, BMC)")
-        return Verdict.undecided(note, wanted)
+        return Verdict.not_offered(note, wanted)
     others = [f"{cpu} {governor}" for cpu, governor in found.governors if governor != wanted]
     if not others and len(found.governors) < count_cpus(found.online):
         note = say(
