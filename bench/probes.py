@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gates.g1_arrival
-from kvgate.gate.ask import names
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateTest
 from kvgate.gate.start import Prepared, prepare
@@ -42,12 +41,12 @@ def of_a_node(folder: Path, platform: str = "rocm") -> tuple[list[Question], Mac
     )
     prepared = prepare(Options("G1", written, "", folder))
     node = hosts[-1]
-    asked = []
-    for host, _, probe in names(prepared.session().rehearse(_tests(prepared)).needs):
-        if host == node.name:
-            devices = {d: "/dev/nvme0n1" if d.kind == "namespace" else "/dev/nvme0" for d in probe.devices}
-            asked.append(Question(probe.command(devices), probe.limit))
-    return asked, node.machine
+    asked: dict[str, Question] = {}
+    for need in prepared.session().rehearse(_tests(prepared)).needs:
+        if need.host == node.name:
+            names = {d: "/dev/nvme0n1" if d.kind == "namespace" else "/dev/nvme0" for d in need.probe.devices}
+            asked.setdefault(need.key, Question(need.probe.command(names), need.probe.limit))
+    return list(asked.values()), node.machine
 
 
 def _tests(prepared: Prepared) -> list[GateTest]:
