@@ -51,5 +51,16 @@ test: lint types imports setup-tests ## everything: linters, types, directions, 
 lock: ## write requirements.lock anew (needs pip-tools)
 	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --extra dev --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
+bench/.venv/.installed: bench/requirements.txt
+	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"
+	$(PYTHON) -m venv bench/.venv
+	bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.txt
+	@touch $@
+
+bench: setup bench/.venv/.installed ## measure speed against plain ssh and others (half an hour); tables go into bench/README.md
+	$(RUN) bench.fan_out --write
+	$(RUN) bench.fan_out --server rack --samples 3 --write
+	$(RUN) bench.gate --write
+
 clean: ## remove what make made (not var/, which holds ledger and evidence)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info
+	rm -rf $(VENV) bench/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

@@ -167,3 +167,12 @@ def whole(table: Any, key: str, where: str = "object") -> int:
     if not 0 <= value < 2**128:
         raise UnreadableOutput(f"{where}: {key!r} is out of the range of 128 bits")
     return int(value)
+
+
+def count_cpus(cpus: str) -> int:
+    """``0-63,128-191`` (a list that its parser has checked) -> 128."""
+    total = 0
+    for part in cpus.split(","):
+        first, _, last = part.partition("-")
+        total += int(last or first) - int(first) + 1
+    return total

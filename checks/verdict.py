@@ -68,12 +68,12 @@ class Verdict:
         return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note)
 
     @classmethod
-    def not_offered(cls, note: Phrase, required: Phrase | str = "") -> Verdict:
+    def not_offered(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
         """UNDECIDED because kernel, firmware or device does not offer the fact at all; a declaration may stand in.
 
         Never for a value that was there and could not be read: that stays :meth:`undecided`, whatever anybody declares.
         """
-        return cls(Outcome.UNDECIDED, _phrase(""), _phrase(required), note=note, declarable=True)
+        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note, declarable=True)
 
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""

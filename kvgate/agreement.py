@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
-from checks.acceptance import Acceptance, Limit, LimitValue, Origin
+from checks.acceptance import Acceptance, Clause, Limit, LimitValue, Text
 from checks.decision import Owed
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
@@ -19,6 +21,8 @@ from kvgate.inventory.faults import faults
 from kvgate.inventory.model import Rack
 from kvgate.inventory.strict_yaml import Document
 from kvgate.inventory.subjects import Thing, owed, things
+
+_ABSENT = "-"
 
 
 class _Change(BaseModel):
@@ -34,7 +38,7 @@ class _Overlay(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Overlaid:
-    """One number (or weight) that a campaign changed, before and after."""
+    """One thing in which an agreement differs from the standard document, before and after; ``origin`` only of numbers."""
 
     clause: str
     what: str
@@ -67,8 +71,7 @@ def standard_file() -> Path:
 
 def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement:
     """Read the document and lay the overlay on it. Raises BadInput with every fault of either file."""
-    document = strict_yaml.read(standard or standard_file())
-    acceptance = _validate(document)
+    acceptance = _document(standard or standard_file())
     if overlay is None:
         return Agreement(acceptance, ())
     changes = strict_yaml.read(overlay)
@@ -78,7 +81,6 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     except ValidationError as error:
         raise BadInput(tuple(found + list(faults(error, changes, _Overlay)))) from None
     clauses = dict(acceptance.clauses)
-    overlaid: list[Overlaid] = []
     for clause_id, change in wanted.overlay.items():
         if (clause := clauses.get(clause_id)) is None:
             found.append(changes.fault(("overlay", clause_id), repr(clause_id), "a clause of the document", key=True))
@@ -88,24 +90,79 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
             if (fault := _misfit(changes, clause_id, name, limit, limits)) is not None:
                 found.append(fault)
                 continue
-            overlaid.append(Overlaid(clause_id, name, _show(limits[name]), _show(limit), limit.origin.value))
             limits[name] = limit
-        weight = change.weight or clause.weight
-        if weight != clause.weight:
-            overlaid.append(Overlaid(clause_id, "weight", clause.weight, weight, Origin.CONTRACT.value))
-        clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": weight})
+        clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": change.weight or clause.weight})
     if found:
         raise BadInput(tuple(found))
-    return Agreement(Acceptance(acceptance=1, clauses=clauses), tuple(overlaid))
+    return _agreement(Acceptance(acceptance=1, clauses=clauses), acceptance)
 
 
-def stored(canonical: str) -> Agreement:
-    """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read."""
+def _document(path: Path) -> Acceptance:
+    """Read a document once as long as the file stays the same; strict reading costs half a second."""
     try:
-        return Agreement(Acceptance.model_validate_json(canonical, strict=False), ())
+        state = path.stat()
+    except OSError:
+        return _validate(strict_yaml.read(path))  # which says why it cannot be read
+    return _unchanged(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _unchanged(path: Path, modified: int, size: int) -> Acceptance:
+    del modified, size
+    return _validate(strict_yaml.read(path))
+
+
+def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:
+    """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read.
+
+    ``overlaid`` is what it differs in from ``standard`` (the document of this installation): the campaign's own numbers,
+    and whatever another version of the document said.
+    """
+    try:
+        found = Acceptance.model_validate_json(canonical, strict=False)
+        return _agreement(found, standard or _document(standard_file()))
     except ValidationError as error:
         message = str(error).splitlines()[0]
         raise BadInput((Fault("stored acceptance", 0, 0, "file", message, "the clauses of a run"),)) from None
+
+
+def _agreement(effective: Acceptance, standard: Acceptance) -> Agreement:
+    return Agreement(effective, differences(standard, effective))
+
+
+def differences(before: Acceptance, after: Acceptance) -> tuple[Overlaid, ...]:
+    """Return everything in which two agreements differ, in the order of the second; remedies do not decide and are left out."""
+    found: list[Overlaid] = []
+    for name, clause in after.clauses.items():
+        if (old := before.clauses.get(name)) is None:
+            found.append(Overlaid(name, "clause", _ABSENT, clause.check, ""))
+        else:
+            found += _changes(name, old, clause)
+    found += [
+        Overlaid(name, "clause", clause.check, _ABSENT, "")
+        for name, clause in before.clauses.items()
+        if name not in after.clauses
+    ]
+    return tuple(found)
+
+
+def _changes(name: str, before: Clause, after: Clause) -> Iterator[Overlaid]:
+    for limit in dict.fromkeys((*after.limits, *before.limits)):
+        old, new = before.limits.get(limit), after.limits.get(limit)
+        if old is None or new is None or (old.value, old.unit, old.origin) != (new.value, new.unit, new.origin):
+            yield Overlaid(name, limit, _show(old), _show(new), new.origin.value if new else "")
+    for what in ("weight", "check", "subject", "where", "level", "answer", "text"):
+        one, other = getattr(before, what), getattr(after, what)
+        if one != other:
+            yield Overlaid(name, what, _word(one), _word(other), "")
+
+
+def _word(value: object) -> str:
+    if isinstance(value, Text):
+        return value.en
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key} {' or '.join(words)}" for key, words in value.items()) or _ABSENT
+    return str(value)
 
 
 def _validate(document: Document) -> Acceptance:
@@ -139,8 +196,8 @@ def _kind(value: LimitValue) -> str:
     return "word" if isinstance(value, str) else "list"
 
 
-def _show(limit: Limit) -> str:
-    return f"{limit.value} {limit.unit}".strip()
+def _show(limit: Limit | None) -> str:
+    return _ABSENT if limit is None else f"{limit.value} {limit.unit}".strip()
 
 
 def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list[tuple[Owed, Thing]]:
@@ -149,17 +206,48 @@ def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list
         items = owed(agreement.acceptance, rack, gate)
     except KeyError as error:
         raise BadInput((Fault(file, 0, 0, "where", f"trait {error}", "a trait of the clause's subject"),)) from None
-    subjects = [thing.id for thing in things(rack)]
-    strange: list[Fault] = []
-    for index, declaration in enumerate(rack.declared):
-        place = f"declared[{index}]"
-        if declaration.clause not in agreement.acceptance.clauses:
-            strange.append(
-                Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
-            )
-        if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
-            wanted = "a subject of this inventory, such as " + ", ".join(subjects[:4])
-            strange.append(Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted))
+    strange = [*_strange(agreement.acceptance, rack, file), *_contradicted(rack, file, items)]
+    if gate == "G1":
+        strange += _unasked(rack, file, items)
     if strange:
         raise BadInput(tuple(strange))
     return items
+
+
+def _strange(acceptance: Acceptance, rack: Rack, file: str) -> Iterator[Fault]:
+    """Declarations that answer for nothing: an unknown clause, or no subject of the clause's kind."""
+    everything = list(things(rack))
+    for index, declaration in enumerate(rack.declared):
+        place = f"declared[{index}]"
+        clause = acceptance.clauses.get(declaration.clause)
+        if clause is None:
+            yield Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
+        subjects = [thing.id for thing in everything if clause is None or thing.kind is clause.subject]
+        if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
+            kind = "subject" if clause is None else clause.subject.value
+            wanted = f"a {kind} of this inventory" + (f", such as {', '.join(subjects[:4])}" if subjects else "")
+            yield Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted)
+
+
+def _contradicted(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:
+    """Subjects that one declaration calls good and another one bad."""
+    for item, _ in items:
+        given = [
+            (index, declaration)
+            for index, declaration in enumerate(rack.declared)
+            if declaration.clause == item.clause and fnmatchcase(item.subject, declaration.subject)
+        ]
+        for index, declaration in given[1:]:
+            if declaration.conforms is not given[0][1].conforms:
+                found = f"the opposite of declared[{given[0][0]}] for {item.clause} on {item.subject}"
+                yield Fault(file, 0, 0, f"declared[{index}]", found, "one answer")
+                break
+
+
+def _unasked(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:
+    """Hosts that owe nothing that could keep the gate shut: a PASS of the rack would seem to speak for them."""
+    asked = {thing.host for item, thing in items if item.blocking}
+    for name in rack.hosts:
+        if name not in asked:
+            wanted = "something ordered of it (system, disks, nics, ...), or no such host in the rack"
+            yield Fault(file, 0, 0, f"hosts.{name}", "nothing that a blocking clause is about", wanted)

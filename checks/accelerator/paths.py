@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from checks.accelerator.facts import Card, Cards
 from checks.accelerator.pci import PeerMemory
@@ -128,6 +128,12 @@ def gds_never_copies(check: GdsCheck) -> Verdict:
     return Verdict.of(True, "use_compat_mode false", required)
 
 
+def joined(answers: Sequence[Mapping[str, Cards]]) -> dict[str, Cards]:
+    """Several answers of the same hosts -> one set of cards a host."""
+    first, *others = answers
+    return {host: cards.joined(*(other[host] for other in others)) for host, cards in first.items()}
+
+
 def all_alike(platforms: Mapping[str, Mapping[str, Cards]]) -> Verdict:
     """On every platform all cards of all nodes agree in what was asked: model, driver, firmware.
 
@@ -150,6 +156,6 @@ def _alike(hosts: Mapping[str, Cards]) -> Verdict:
     )
     if any(len({kind[place] for kind in kinds if kind[place] is not None}) > 1 for place in range(3)):
         return Verdict.of(False, shown, required)
-    if any(driver is None or firmware is None for _, driver, firmware in kinds):
-        return Verdict.undecided(say("driver or firmware is not told: {shown}", shown=shown), required)
+    if any(None in kind for kind in kinds):
+        return Verdict.undecided(say("model, driver or firmware is not told: {shown}", shown=shown), required)
     return Verdict.of(True, say("{count} nodes: {kind}", count=len(hosts), kind=shown), required)

@@ -13,16 +13,19 @@ from checks.verdict import Verdict
 
 
 def identities_distinct(hosts: Mapping[str, NvmeHost]) -> Verdict:
-    """No two hosts carry the same host NQN or host ID. Letters differ in case only: the same identity."""
+    """No two hosts carry the same host NQN or host ID. Letters differ in case only: the same identity.
+
+    A host NQN of config.json counts as well: connections run under it, whatever the hostnqn file says.
+    """
     required = say("{count} different host NQNs and host IDs", count=len(hosts))
     owners: dict[str, list[str]] = defaultdict(list)
     missing: list[str] = []
     for name, host in hosts.items():
-        for identity in (host.host_nqn, host.host_id):
-            if identity is None:
-                missing.append(name)
-            else:
-                owners[identity.lower()].append(name)
+        if None in (host.host_nqn, host.host_id):
+            missing.append(name)
+        own = {identity.lower() for identity in (host.host_nqn, host.host_id, *host.config_nqns) if identity}
+        for identity in own:
+            owners[identity].append(name)
     shared = {identity: names for identity, names in owners.items() if len(names) > 1}
     if shared:
         text = "; ".join(f"{', '.join(names)}: {identity}" for identity, names in sorted(shared.items()))
@@ -45,7 +48,8 @@ def identity_in_use(link: Link, host: NvmeHost) -> Verdict:
     used = [(path.hostnqn, path.hostid) for path in link.paths]
     if any(nqn is None or uuid is None for nqn, uuid in used):
         return Verdict.undecided(say("the kernel does not show the identity in use (before 5.8)"), required)
-    holds = all(nqn in nqns and uuid == host.host_id for nqn, uuid in used)
+    own = host.host_id.lower()  # the kernel prints small letters, whatever stands in the file
+    holds = all(nqn in nqns and (uuid or "").lower() == own for nqn, uuid in used)
     measured = "; ".join(dict.fromkeys(f"{nqn} {uuid}" for nqn, uuid in used))
     return Verdict.of(holds, measured, f"{required} {host.host_id}")
 

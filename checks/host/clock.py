@@ -12,6 +12,8 @@ from checks.phrase import Phrase, say
 from checks.verdict import Quantity, Verdict
 
 _SYNCHRONISED = frozenset({"Normal", "Insert second", "Delete second", "normal"})
+#: What chrony names as its reference when it has none and serves its own clock (127.127.1.1), or has not begun.
+_OWN_CLOCK = frozenset({"7F7F0101", "127.127.1.1"})
 
 
 def clock_synchronised(found: Tracking | TimeDate, offset_ms: float, stratum: int, dispersion_ms: float) -> Verdict:
@@ -20,6 +22,8 @@ def clock_synchronised(found: Tracking | TimeDate, offset_ms: float, stratum: in
     leap = found.leap
     if isinstance(found, TimeDate) and found.server is None:
         return Verdict.of(False, say("not synchronised: no server answers"), required)
+    if isinstance(found, Tracking) and found.reference.upper() in _OWN_CLOCK:
+        return Verdict.of(False, say("follows its own clock ('local stratum'), no source"), required)
     if leap not in _SYNCHRONISED:
         return Verdict.of(False, say("leap status: {leap}", leap=leap or "-"), required)
     if found.stratum is None or found.offset is None:

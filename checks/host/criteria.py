@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from checks import bounds
+from checks.lexing import count_cpus
 from checks.parsers.cmdline import CommandLine
 from checks.parsers.dmidecode import Firmware
 from checks.parsers.lscpu import Processors
@@ -30,7 +31,16 @@ def processors_ordered(found: Processors, model: str, sockets: int, cores: int) 
     total = found.sockets * found.cores_per_socket
     holds = (" ".join(found.model.split()), found.sockets, total) == (" ".join(model.split()), sockets, cores)
     measured = say("{model}, {sockets} sockets, {cores} cores", model=found.model, sockets=found.sockets, cores=total)
-    return Verdict.of(holds, measured, required, quantities=(Quantity("cores", total, ""),))
+    quantities = (Quantity("cores", total, ""),)
+    if holds and found.threads_per_core is not None and found.online is not None:
+        # lscpu tells the cores of the fullest socket: a core that one socket lacks shows only in the count of threads.
+        threads = total * found.threads_per_core
+        online = count_cpus(found.online)
+        note = say("{online} of {threads} threads are online", online=online, threads=threads)
+        return Verdict.of(online == threads, measured, required, note=note, quantities=quantities)
+    if holds:
+        return Verdict.undecided(say("lscpu does not tell which threads are online"), required, measured)
+    return Verdict.of(False, measured, required, quantities=quantities)
 
 
 def firmware_ordered(firmware: Firmware, ordered: str) -> Verdict:
@@ -45,8 +55,8 @@ def booted_with(found: CommandLine, ordered: Sequence[str]) -> Verdict:
     return Verdict.of(not missing, measured, " ".join(ordered) or say("nothing agreed"))
 
 
-def alike(what: Phrase, found: Mapping[str, str | None], kinds: Mapping[str, str]) -> Verdict:
-    """Hosts of one kind carry the same; ``kinds`` is host -> kind. A host that does not tell makes it undecided."""
+def alike(what: Phrase, found: Mapping[str, str | None], kinds: Mapping[str, Hashable]) -> Verdict:
+    """Hosts of one kind carry the same; ``kinds`` is host -> whatever makes hosts alike. A host that does not tell makes it undecided."""
     required = say("the same {what} on like hosts", what=what)
     if not kinds:
         return Verdict.undecided(say("the inventory has no hosts to compare"), required)

@@ -58,6 +58,15 @@ def no_uncorrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
     return bounds.at_most("uncorrected memory errors", sum(mc.uncorrected for mc in errors.controllers), allowed)
 
 
+def few_corrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
+    """No memory controller has corrected more than ``allowed`` errors since boot."""
+    if not errors.controllers:
+        return Verdict.undecided(_no_edac(), say("at most {limit}", limit=allowed))
+    worst = max(errors.controllers, key=lambda mc: mc.corrected)
+    note = say("most of them at {controller}", controller=worst.name) if worst.corrected else None
+    return bounds.at_most("corrected memory errors", worst.corrected, allowed, note=note)
+
+
 def no_new_corrected_memory_errors(watched: Interval[MemoryErrors], allowed: int) -> Verdict:
     """No more than ``allowed`` corrected errors came up between two readings of one boot."""
     required = say("at most {limit} new", limit=allowed)

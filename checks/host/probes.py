@@ -30,7 +30,7 @@ RDMA_TREE = ("ib_core", "ib_uverbs", "mlx5_core", "mlx5_ib", "nvme_rdma", "nvmet
 
 
 _SERVICE = (
-    'systemctl show "$1" -p LoadState -p ActiveState -p MainPID -p LimitMEMLOCK -p LimitNOFILE || exit; '
+    'systemctl show "$1" -p LoadState -p ActiveState -p MainPID -p LimitMEMLOCKSoft -p LimitNOFILESoft || exit; '
     'pid=$(systemctl show "$1" -p MainPID | cut -d= -f2); '
     'if [ "${pid:-0}" -gt 0 ]; then cat "/proc/$pid/limits"; fi'
 )

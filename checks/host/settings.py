@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from checks.lexing import count_cpus
 from checks.parsers.proc_limits import Limits, ServiceLimits
 from checks.parsers.sysctl import Settings
 from checks.parsers.sysfs_cpufreq import Governors
@@ -23,8 +24,12 @@ def iommu_passes_through(found: Iommu, bdfs: Collection[str]) -> Verdict:
         return Verdict.undecided(
             say("none of the storage devices of the inventory has a driver and an IOMMU group"), required
         )
+    silent = [bdf for bdf in bdfs if bdf not in types]
     translated = [f"{bdf} {kind}" for bdf, kind in known.items() if kind != "identity"]
     measured = ", ".join(translated) if translated else say("identity for {count} devices", count=len(known))
+    if silent and not translated:
+        note = say("{device} has no driver or no IOMMU group, so nothing is known of it", device=silent[0])
+        return Verdict.undecided(note, required, measured)
     return Verdict.of(not translated, measured, required)
 
 
@@ -45,22 +50,13 @@ def governed_by(found: Governors, wanted: str) -> Verdict:
         note = say("no CPU has a governor: the firmware keeps the clocks; ask its power profile (BIOS, BMC)")
         return Verdict.undecided(note, wanted)
     others = [f"{cpu} {governor}" for cpu, governor in found.governors if governor != wanted]
-    if not others and len(found.governors) < _count_cpus(found.online):
+    if not others and len(found.governors) < count_cpus(found.online):
         note = say(
-            "{known} of {online} CPUs tell their governor", known=len(found.governors), online=_count_cpus(found.online)
+            "{known} of {online} CPUs tell their governor", known=len(found.governors), online=count_cpus(found.online)
         )
         return Verdict.undecided(note, wanted)
     measured = say("{count} CPUs differ, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
     return Verdict.of(not others, measured, wanted)
-
-
-def _count_cpus(online: str) -> int:
-    """``0-63,128-191`` -> 128."""
-    total = 0
-    for part in online.split(","):
-        first, _, last = part.partition("-")
-        total += int(last or first) - int(first) + 1
-    return total
 
 
 def service_may(found: ServiceLimits, memlock: int | str, nofile: int) -> Verdict:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from checks.parsers.ipmitool_sdr import Sensors
 from checks.parsers.journal_files import JournalFiles
 from checks.parsers.stat_f import Spaces
@@ -9,7 +11,9 @@ from checks.phrase import say
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
 
-_FAILING = ("fail", "lost", "non-redundant", "not redundant", "insufficient", "error", "out of range", "absent")
+_FAILING = ("fail", "lost", "non-redundant", "not redundant", "insufficient", "error", "out of range")
+#: IPMI entity of a power supply; processors, fans and drives say "Presence detected" just so.
+_SUPPLY = re.compile(r"10\.\d+", re.ASCII)
 
 
 def room_for_logs(found: Spaces, at_least: int) -> Verdict:
@@ -41,7 +45,11 @@ def sensors_well(found: Sensors, supplies: int) -> Verdict:
     if bad:
         measured = say("{sensor}: {state} {reading}", sensor=bad[0].name, state=bad[0].state, reading=bad[0].reading)
         return Verdict.of(False, measured, required)
-    power = [sensor for sensor in found.sensors if "presence detected" in sensor.reading.lower()]
+    power = {
+        sensor.entity
+        for sensor in found.sensors
+        if _SUPPLY.fullmatch(sensor.entity) and "presence detected" in sensor.reading.lower()
+    }
     if not power:
         return Verdict.undecided(say("the board controller names no power supply"), required)
     return Verdict.of(len(power) >= supplies, say("{count} power supplies", count=len(power)), required)

@@ -11,6 +11,7 @@ from checks.nic import facts
 from checks.nic.facts import Link
 from checks.parsers.ethtool_a import Pause
 from checks.parsers.ethtool_g import Rings
+from checks.parsers.ethtool_i import DriverInfo
 from checks.parsers.ethtool_show_fec import Fec
 from checks.parsers.ip_addr import Address
 from checks.parsers.ip_link import Interface
@@ -58,23 +59,28 @@ def firmware_is(firmware: str | None, ordered: str) -> Verdict:
     return Verdict.of(ordered == firmware.strip() or ordered in words, firmware, ordered)
 
 
-def firmware_alike(found: Mapping[str, str | None]) -> Verdict:
-    """All ports named in ``found`` (port -> firmware) carry one firmware. A rack with no such port cannot be told."""
-    required = say("one firmware on all storage ports")
+def firmware_alike(found: Mapping[str, DriverInfo]) -> Verdict:
+    """All ports named in ``found`` that carry the same card run one firmware. A rack with no such port cannot be told.
+
+    Cards are told apart by driver and by the board id that mlx5 appends: two kinds of card have two kinds of firmware.
+    """
+    required = say("one firmware on all storage ports of one kind of card")
     if not found:
         return Verdict.undecided(say("the inventory orders no storage port"), required)
-    silent = [port for port, firmware in found.items() if not firmware]
-    groups: dict[str, list[str]] = {}
-    for port, firmware in found.items():
-        if firmware:
-            groups.setdefault(firmware, []).append(port)
-    if len(groups) > 1:
-        rare = sorted(groups.items(), key=lambda group: len(group[1]))
+    silent = [port for port, fact in found.items() if not fact.firmware]
+    cards: dict[tuple[str | None, str], dict[str, list[str]]] = {}
+    for port, fact in found.items():
+        if fact.firmware:
+            card = cards.setdefault((fact.driver, fact.firmware.partition("(")[2]), {})
+            card.setdefault(fact.firmware, []).append(port)
+    if unlike := [groups for groups in cards.values() if len(groups) > 1]:
+        rare = [group for groups in unlike for group in sorted(groups.items(), key=lambda group: len(group[1]))]
         text = "; ".join(f"{firmware}: {', '.join(ports[:4])}" for firmware, ports in rare)
-        return Verdict.of(False, say("{count} firmwares: {text}", count=len(groups), text=text), required)
+        return Verdict.of(False, say("{count} firmwares: {text}", count=len(rare), text=text), required)
     if silent:
         return Verdict.undecided(say("no firmware version from {ports}", ports=", ".join(silent)), required)
-    return Verdict.of(True, say("{firmware} on {count} ports", firmware=next(iter(groups)), count=len(found)), required)
+    firmwares = "; ".join(firmware for groups in cards.values() for firmware in groups)
+    return Verdict.of(True, say("{firmware} on {count} ports", firmware=firmwares, count=len(found)), required)
 
 
 def slot_carries(links: Sequence[Lanes], speed: int, ratio: float) -> Verdict:
@@ -183,7 +189,7 @@ def corrects_with(fec: Fec, ordered: str) -> Verdict:
     """The active error correction is the ordered one alone (rs, baser, off)."""
     required = say("active: {ordered}", ordered=ordered)
     if not fec.active or "auto" in {word.lower() for word in fec.active}:
-        return Verdict.undecided(say("the driver does not report the active error correction"), required)
+        return Verdict.not_offered(say("the driver does not report the active error correction"), required)
     active = {word.lower() for word in fec.active}
     return Verdict.of(active <= _ENCODINGS[ordered], say("active: {words}", words=" ".join(fec.active)), required)
 
@@ -216,7 +222,7 @@ def rings_full(rings: Rings) -> Verdict:
 def numa_is(node: int | None, ordered: int) -> Verdict:
     """The port hangs on the ordered NUMA node; -1 in sysfs means that the firmware does not say."""
     if node is None:
-        return Verdict.undecided(say("the firmware does not tell the NUMA node of this slot"), required=str(ordered))
+        return Verdict.not_offered(say("the firmware does not tell the NUMA node of this slot"), required=str(ordered))
     return bounds.exactly("NUMA node", node, ordered)
 
 

@@ -22,12 +22,17 @@ def levels_within(module: Module, margin_db: float) -> Verdict:
     found = [problem for lane in lanes for problem in _problems(lane, module, margin_db)]
     if found:
         return Verdict.of(False, "; ".join(found), required)
-    if not lanes or (wanted is not None and len(lanes) != wanted):
-        note = say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted or say("at least one"))
-        return Verdict.undecided(note, required)
+    if not lanes:  # active optical cables often keep no levels
+        return Verdict.not_offered(say("the module gives no optical levels"), required)
+    if wanted is not None and len(lanes) != wanted:
+        return Verdict.undecided(
+            say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted), required
+        )
     limits = module.thresholds
+    if limits.rx is None or limits.tx is None:
+        return Verdict.not_offered(say("the module gives no limits of its own"), required)
     if not (facts.usable(limits.rx) and facts.usable(limits.tx)):
-        return Verdict.undecided(say("the module's own limits are absent or contradict each other"), required)
+        return Verdict.undecided(say("the module's own limits contradict each other: read it again"), required)
     if any(lane.tx_dbm is None or lane.rx_dbm is None for lane in lanes):
         return Verdict.undecided(say("a lane has no sent or received power"), required)
     powers = [lane.rx_dbm for lane in lanes if lane.rx_dbm is not None]
@@ -46,8 +51,10 @@ def cool(module: Module, margin: float) -> Verdict:
     if (wrong := _no_optic(module, required)) is not None:
         return wrong
     limits = module.thresholds.temperature
-    if module.temperature_c is None or limits is None or not facts.usable(limits):
-        return Verdict.undecided(say("the module gives no temperature, or no limits for it"), required)
+    if module.temperature_c is None or limits is None:
+        return Verdict.not_offered(say("the module gives no temperature, or no limits for it"), required)
+    if not facts.usable(limits):
+        return Verdict.undecided(say("the module's own limits contradict each other: read it again"), required)
     return Verdict.of(
         module.temperature_c < limits.high_warning - margin,
         say("{value} degrees C, high warning {limit}", value=module.temperature_c, limit=limits.high_warning),
@@ -65,7 +72,7 @@ def no_flags(module: Module) -> Verdict:
     if module.raised:
         return Verdict.of(False, "; ".join(" ".join(label.split()) for label in module.raised), required)
     if not module.flags:
-        return Verdict.undecided(say("the module keeps no alarm and warning flags"), required)
+        return Verdict.not_offered(say("the module keeps no alarm and warning flags"), required)
     return Verdict.of(True, say("no flag raised"), required)
 
 

@@ -24,6 +24,7 @@ _DEVICE = (
     "uevent", "numa_node", "current_link_speed", "current_link_width", "max_link_speed", "max_link_width",
     *(f"{'../' * up}current_link_{what}" for up in (1, 2, 3, 4) for what in ("speed", "width")),
     "aer_dev_correctable", "aer_dev_nonfatal", "aer_dev_fatal",
+    "../aer_dev_correctable", "../aer_dev_nonfatal", "../aer_dev_fatal",
 )  # fmt: skip
 
 #: Bytes that IP and ICMP headers add to the payload of an echo request.

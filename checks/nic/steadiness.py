@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from checks.nic.counters import ERRORS, matching
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.ethtool_show_fec import Fec
+from checks.parsers.sysfs_aer import AerService
 from checks.parsers.sysfs_net import NetDevice
 from checks.phrase import say
-from checks.verdict import Quantity, Verdict
+from checks.verdict import Outcome, Quantity, Verdict
 
 
 def no_errors(before: Counters, after: Counters, driver: str, seconds: float) -> Verdict:
     """No counter of damaged or lost frames rose between the two looks; the list of names depends on the driver."""
     required = say("no error counter rises")
     if driver not in ERRORS:
-        return Verdict.undecided(
+        return Verdict.not_offered(
             say("kvgate knows no error counters of driver {driver}: read ethtool -S by hand", driver=driver), required
         )
     table, first, last = ERRORS[driver], dict(before.port), dict(after.port)
@@ -50,12 +52,15 @@ def no_flaps(before: NetDevice, after: NetDevice, seconds: float) -> Verdict:
     return _still(counts, [], seconds)
 
 
-def no_aer(before: NetDevice, after: NetDevice, correctable: int, seconds: float) -> Verdict:
-    """No fatal or non-fatal PCI Express error, and at most ``correctable`` mended ones, between the two looks."""
+def no_aer(before: NetDevice, after: NetDevice, service: AerService, correctable: int, seconds: float) -> Verdict:
+    """No fatal or non-fatal PCI Express error, at most ``correctable`` mended ones, at card and port above, in between."""
     tables = (
         ("correctable", before.aer_correctable, after.aer_correctable, correctable),
         ("nonfatal", before.aer_nonfatal, after.aer_nonfatal, 0),
         ("fatal", before.aer_fatal, after.aer_fatal, 0),
+        ("port above: correctable", before.port_correctable, after.port_correctable, correctable),
+        ("port above: nonfatal", before.port_nonfatal, after.port_nonfatal, 0),
+        ("port above: fatal", before.port_fatal, after.port_fatal, 0),
     )
     if all(first is None and last is None for _, first, last, _ in tables):
         why = say("the kernel has no AER counters for it: the firmware keeps them; read the BMC's log")
@@ -67,7 +72,13 @@ def no_aer(before: NetDevice, after: NetDevice, correctable: int, seconds: float
         for name, count in last or ():
             counts[f"{kind} {name}"] = (dict(first or ()).get(name), count)
             allowed[f"{kind} {name}"] = limit
-    return _still(counts, absent, seconds, allowed)
+    verdict = _still(counts, absent, seconds, allowed)
+    if verdict.outcome is Outcome.PASS and not service.counts:
+        why = say(
+            "nobody counts: the kernel runs no AER service, so its zeros mean nothing; read the BMC's log, or boot with pcie_ports=native"
+        )
+        return Verdict.not_offered(why, verdict.required, verdict.measured)
+    return replace(verdict, declarable=True) if absent and verdict.outcome is Outcome.UNDECIDED else verdict
 
 
 def _still(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from checks.bounds import at_least, at_most, exactly, same_text
 from checks.nvme.facts import KELVIN, Health, disk, size_bytes
+from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
 from checks.parsers.nvme_id_ctrl import IdCtrl
 from checks.parsers.nvme_id_ns import IdNs
@@ -108,8 +109,19 @@ def wholly_allocated(identity: IdCtrl, allowed: int) -> Verdict:
     return at_most("unallocated capacity", identity.unallocated_bytes, allowed, "B")
 
 
-def block_size(form: IdNs, ordered: int) -> Verdict:
-    """Logical blocks have the size ordered, in bytes, and carry no metadata."""
+def block_size(tree: NvmeTree, serial: str, form: IdNs, ordered: int) -> Verdict:
+    """Logical blocks have the size ordered, in bytes, and carry no metadata. ``form`` is that of the first namespace.
+
+    A disk is one namespace here: others beside it were not asked, and one of them may be formatted otherwise.
+    """
+    found = disk(tree, serial)
+    if isinstance(found, Phrase):
+        return Verdict.undecided(found, str(ordered))
+    if len(tree.namespaces(found)) > 1:
+        names = ", ".join(one.name for one in tree.namespaces(found))
+        return Verdict.undecided(
+            say("the disk is cut into {names}: only the first was asked", names=names), str(ordered)
+        )
     if form.metadata_bytes:
         measured = say("{bytes} B with {extra} B of metadata", bytes=form.block_bytes, extra=form.metadata_bytes)
         return Verdict.of(False, measured, say("{bytes} B without metadata", bytes=ordered), "B")
@@ -131,11 +143,23 @@ def no_media_errors(health: Health, allowed: int) -> Verdict:
 
 def spare_whole(health: Health, least: float) -> Verdict:
     """Spare blocks are (nearly) all there, in percent."""
-    return at_least("available spare", health.available_spare, least, "%")
+    return at_least("available spare", _share(health.available_spare), least, "%")
+
+
+def _share(percent: int) -> int | None:
+    # The specification knows 0 to 100; a disk that says 255 does not say how much it has.
+    return percent if percent <= 100 else None
 
 
 def spare_above_threshold(health: Health) -> Verdict:
     """Spare is above the threshold that the disk itself gives, in percent."""
+    if None in (_share(health.available_spare), _share(health.spare_threshold)):
+        why = say(
+            "spare {spare} %, threshold {threshold} %: no shares of a whole",
+            spare=health.available_spare,
+            threshold=health.spare_threshold,
+        )
+        return Verdict.undecided(why)
     measured = say("{spare} %", spare=health.available_spare)
     required = say("above the disk's own threshold of {threshold} %", threshold=health.spare_threshold)
     return Verdict.of(health.available_spare > health.spare_threshold, measured, required, "%")
@@ -208,6 +232,7 @@ def no_leftover(
     serial: str,
     signatures: Collection[Signature],
     blocks: Collection[Block],
+    mounted: Collection[Mounted],
     expected: Collection[str],
     mounts: Collection[str],
 ) -> Verdict:
@@ -224,12 +249,16 @@ def no_leftover(
     table = {one.name: one for one in blocks}
     if not names or any(name not in table for name in names):
         return Verdict.undecided(say("lsblk does not list the namespaces of {name}", name=found.name), required)
-    return worst([_clean(name, table, signatures, expected, mounts, required) for name in names])
+    points: dict[str, set[str]] = {one.name: set(one.mountpoints) for one in blocks}
+    for one in mounted:
+        points.setdefault(one.source.rsplit("/", 1)[-1], set()).add(one.target)
+    return worst([_clean(name, table, points, signatures, expected, mounts, required) for name in names])
 
 
 def _clean(
     name: str,
     table: dict[str, Block],
+    points: Mapping[str, Collection[str]],
     signatures: Collection[Signature],
     expected: Collection[str],
     mounts: Collection[str],
@@ -239,7 +268,7 @@ def _clean(
     standing = {one.type for one in signatures if one.device.removeprefix("/dev/") == name}
     standing |= {one.filesystem for one in (table[name], *parts) if one.filesystem}
     strange = standing - set(expected) - (_TABLES if parts else set())
-    elsewhere = {point for one in _below(name, table) for point in one.mountpoints} - set(mounts)
+    elsewhere = {point for one in _below(name, table) for point in points[one.name]} - set(mounts)
     words = sorted(strange) + sorted(f"mounted at {point}" for point in elsewhere)
     measured = say(
         "{name}: {standing}", name=name, standing=", ".join(sorted(standing) + words[len(strange) :]) or "nothing"

@@ -11,6 +11,7 @@ _CONTROLLER = (
     "ctrl_loss_tmo", "reconnect_delay", "fast_io_fail_tmo", "kato", "hostnqn", "hostid", "numa_node",
     "device/current_link_speed", "device/current_link_width", "device/max_link_speed", "device/max_link_width",
     "device/numa_node", "device/aer_dev_correctable", "device/aer_dev_nonfatal", "device/aer_dev_fatal",
+    "device/../aer_dev_correctable", "device/../aer_dev_nonfatal", "device/../aer_dev_fatal",
     "nvme*/nsid", "nvme*/size", "nvme*/wwid", "nvme*/ana_state",
 )  # fmt: skip
 _SUBSYSTEM = ("subsysnqn", "iopolicy", "nvme*/nsid", "nvme*/size", "nvme*/wwid")
@@ -76,3 +77,8 @@ def signatures(serial: str) -> Probe[tuple[wipefs.Signature, ...]]:
 def blocks() -> Probe[tuple[lsblk.Block, ...]]:
     """All block devices of a host and what stands on them."""
     return Probe("lsblk", ("lsblk", "-J", "-b", "-o", "NAME,TYPE,SIZE,FSTYPE,MOUNTPOINTS"), lsblk.parse)
+
+
+def blocks_of_old() -> Probe[tuple[lsblk.Block, ...]]:
+    """Ask a util-linux before 2.37 the same; it names one mount point a device, so the table of mounts is judged too."""
+    return Probe("lsblk-old", ("lsblk", "-J", "-b", "-o", "NAME,TYPE,SIZE,FSTYPE,MOUNTPOINT"), lsblk.parse)

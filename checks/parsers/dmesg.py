@@ -124,8 +124,8 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     (
         "rror, dev ",
         (
-            r"(?P<block_error>(?:blk_update_request: |print_req_error: )?(?:critical )?(?:I/O|medium|target|space allocation|"
-            r"nexus|protection|operation not supported)? ?error, dev (?P<device>[\w-]+), sector)"
+            r"(?P<block_error>(?:blk_update_request: |print_req_error: )?(?:[A-Za-z/][A-Za-z/ ]{0,40} )?"
+            r"error, dev (?P<device>[\w-]+), sector)"
         ),
     ),
     ("I/O Error (sct", r"(?P<device>nvme\w+): (?P<block_error>\S.*LBA \d+, \d+ blocks, I/O Error \(sct)"),
@@ -137,7 +137,8 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         (
             r"XFS \((?P<device>[^)]+)\): (?:"
             r"(?P<xfs_shutdown>.*Shutting down filesystem|.*Filesystem has been shut down|User initiated shutdown|xfs_do_force_shutdown)|"
-            r"(?P<xfs_error>metadata I/O error|.*[Cc]orruption (?:detected|warning)|xfs_log_force: error|log I/O error|.*Log I/O Error|"
+            r"(?P<xfs_error>metadata I/O error|Metadata CRC error|.*[Cc]orruption (?:detected|warning)|xfs_log_force: error|log I/O error|"
+            r".*Log I/O Error|"
             r"Internal error|.*writeback error|page discard on page|.*returned error -\d+|.*\bCorruption of in-memory data|"
             r"First \d+ bytes of corrupted|log mount(?:/recovery)? failed|Failed to recover|failed to recover|.*mount failed|"
             r".*error -(?:5|117|74)\b))"
@@ -147,6 +148,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         "NVRM: ",
         r"NVRM: (?:(?P<gpu_error>Xid \((?P<device>PCI:[^)]+)\): \d+|.*has fallen off the bus|.*RmInitAdapter failed))",
     ),
+    ("SXid (", r"nvidia-nvswitch\d+: (?P<gpu_error>SXid \((?P<device>PCI:[^)]+)\): \d+)"),
     (
         "amdgpu",
         r"(?:\[drm[^\]]*\] )?amdgpu(?: (?P<device>" + _BDF + r"))?: (?:amdgpu: )?(?:\[drm[^\]]*\] )?(?:"
@@ -187,11 +189,22 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ("CONSTRAINT_NONE", r"(?P<out_of_memory>oom-kill:constraint=CONSTRAINT_NONE)"),
     (
         "blocked for more than",
-        r"(?:INFO: )?(?P<stuck>task \S+ blocked(?: in I/O wait)? for more than \d+ seconds)",
+        r"(?:INFO: )?(?P<stuck>task .{1,40}? blocked(?: in I/O wait)? for more than \d+ seconds)",
     ),
-    ("lockup", r"(?:watchdog: )?(?P<stuck>(?:BUG: soft lockup|Watchdog detected hard LOCKUP|.*detected .*[Ll]ockup))"),
-    (" stall", r"rcu: (?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
+    ("soft lockup", r"(?:NMI )?(?:watchdog: )?(?P<stuck>BUG: soft lockup)"),
+    ("LOCKUP", r"(?:NMI )?(?:watchdog: )?(?:CPU\d+: )?(?P<stuck>Watchdog detected hard LOCKUP)"),
+    ("lockup", r".*(?P<stuck>detected .*[Ll]ockup)"),
+    (" stall", r"(?:rcu: )?(?:INFO: )?(?P<stuck>\w+ (?:self-)?detected (?:expedited )?stalls?)"),
     ("BUG: ", r"(?P<crash>BUG: (?:unable to handle|kernel NULL|Bad page))"),
+    ("kernel BUG at", r"(?:-+\[ cut here \]-+ )?(?P<crash>kernel BUG at)"),
+    (
+        " [#",
+        r"(?P<crash>(?:general protection fault|invalid opcode|Internal error|divide error|stack segment)\b.* \[#\d+\])",
+    ),
+    (
+        "to handle kernel ",
+        r"(?P<crash>Unable to handle kernel (?:NULL pointer|paging request|access|execute|read|write))",
+    ),
     ("Oops", r"(?P<crash>Oops(?: - |: ))"),
     ("ernel panic", r"(?P<crash>Kernel panic - )"),
 )

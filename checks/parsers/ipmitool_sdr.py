@@ -18,11 +18,12 @@ _STATES = frozenset({"ok", "nc", "cr", "nr", "ns", "us", "lnc", "lcr", "lnr", "u
 
 @dataclass(frozen=True, slots=True)
 class Sensor:
-    """One sensor; ``reading`` as printed, empty when it prints none."""
+    """One sensor; ``entity`` is what it is a part of (10.2: second power supply), ``reading`` as printed, empty when none."""
 
     name: str
     id: str
     state: str
+    entity: str
     reading: str
 
 
@@ -42,4 +43,4 @@ def _sensor(line: str) -> Sensor:
     cells = [cell.strip() for cell in line.split("|")]
     if len(cells) != 5 or re.fullmatch(r"[0-9A-Fa-f]{2}h", cells[1]) is None or cells[2] not in _STATES or not cells[0]:
         raise UnreadableOutput(f"found {line[:80]!r}, wanted name | id | state | entity | reading")
-    return Sensor(cells[0], cells[1], cells[2], cells[4])
+    return Sensor(cells[0], cells[1], cells[2], cells[3], cells[4])

@@ -5,6 +5,7 @@ Seen: util-linux 2.37 (flat) and 2.38 (nested ``children``; the text form indent
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,14 @@ COMMAND = "lscpu"
 
 @dataclass(frozen=True, slots=True)
 class Processors:
-    """What the kernel counts; None where lscpu prints no number."""
+    """What the kernel counts; None where lscpu prints no number. ``online`` is its list of CPUs that run, such as ``0-63``."""
 
     model: str | None
     sockets: int | None
     cores_per_socket: int | None
     threads_per_core: int | None
     cpus: int
+    online: str | None
     numa_nodes: int | None
 
 
@@ -48,8 +50,15 @@ def parse(text: str) -> Processors:
         cores_per_socket=count("Core(s) per socket"),
         threads_per_core=count("Thread(s) per core"),
         cpus=cpus,
+        online=_online(field("On-line CPU(s) list")) if "On-line CPU(s) list" in table else None,
         numa_nodes=count("NUMA node(s)") if "NUMA node(s)" in table else None,
     )
+
+
+def _online(cpus: str | None) -> str | None:
+    if cpus is not None and re.fullmatch(r"\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*", cpus, re.ASCII) is None:
+        raise UnreadableOutput(f"online CPUs are {cpus[:40]!r}, wanted a list such as 0-63")
+    return cpus
 
 
 def _labels(text: str) -> dict[str, str]:

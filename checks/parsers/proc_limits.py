@@ -25,7 +25,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServiceLimits:
-    """``unit`` are the limits that the unit asks for, ``running`` those of the process that runs."""
+    """``unit`` are the soft limits that the unit asks for, ``running`` those of the process that runs."""
 
     load: str
     active: str
@@ -61,7 +61,8 @@ def parse(text: str) -> ServiceLimits:
 
 
 def _unit(properties: dict[str, str]) -> Limits | None:
-    names = ("LimitMEMLOCK", "LimitNOFILE")
+    # Without "Soft" systemd tells the hard limit, which a process must raise itself to by hand: 524288 where it may open 1024.
+    names = ("LimitMEMLOCKSoft", "LimitNOFILESoft")
     if not all(properties.get(name) for name in names):
         return None
     memlock, nofile = (_value(properties[name].replace("infinity", "unlimited"), name) for name in names)

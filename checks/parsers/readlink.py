@@ -1,4 +1,4 @@
-"""``readlink -f PATH``: the kernel name behind a stable name such as ``/dev/disk/by-id/...`` or ``/dev/md/kv``."""
+"""``readlink -m PATH``: the kernel name behind a stable name such as ``/dev/disk/by-id/...`` or ``/dev/md/kv``."""
 
 from __future__ import annotations
 

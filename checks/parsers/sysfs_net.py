@@ -16,7 +16,7 @@ from checks.probe import UnreadableOutput
 COMMAND = "sysfs-net"
 
 _ROOT = re.compile(r"/sys/class/net/([^/]+)/(.+)")
-_TABLES = ("device/uevent", "device/aer_dev_")
+_TABLES = ("device/uevent", "device/aer_dev_", "device/../aer_dev_")
 _ABOVE = ("", "../", "../../", "../../../", "../../../../")
 
 
@@ -30,7 +30,10 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class NetDevice:
-    """One port. ``links`` begin at the device and go up to the root; AER counters by name, None without AER."""
+    """One port. ``links`` begin at the device and go up to the root; AER counters by name, None without AER.
+
+    ``port_*`` are the AER counters of the PCI port above: what the card sends badly is seen there and nowhere else.
+    """
 
     interface: str
     mac: str
@@ -49,6 +52,9 @@ class NetDevice:
     aer_correctable: tuple[tuple[str, int], ...] | None
     aer_nonfatal: tuple[tuple[str, int], ...] | None
     aer_fatal: tuple[tuple[str, int], ...] | None
+    port_correctable: tuple[tuple[str, int], ...] | None
+    port_nonfatal: tuple[tuple[str, int], ...] | None
+    port_fatal: tuple[tuple[str, int], ...] | None
 
 
 def parse(text: str) -> NetDevice:
@@ -92,6 +98,9 @@ def parse(text: str) -> NetDevice:
         aer_correctable=_errors(found, "device/aer_dev_correctable"),
         aer_nonfatal=_errors(found, "device/aer_dev_nonfatal"),
         aer_fatal=_errors(found, "device/aer_dev_fatal"),
+        port_correctable=_errors(found, "device/../aer_dev_correctable"),
+        port_nonfatal=_errors(found, "device/../aer_dev_nonfatal"),
+        port_fatal=_errors(found, "device/../aer_dev_fatal"),
     )
 
 

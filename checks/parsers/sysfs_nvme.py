@@ -39,7 +39,10 @@ class Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The PCI device of a local controller. Speeds in GT/s; None where the kernel says unknown or offers no such file."""
+    """The PCI device of a local controller. Speeds in GT/s; None where the kernel says unknown or offers no such file.
+
+    ``port_*`` are counted by the port above: what the disk sends badly is seen there and nowhere else.
+    """
 
     current_gts: float | None
     current_lanes: int | None
@@ -49,6 +52,9 @@ class Endpoint:
     aer_correctable: int | None
     aer_nonfatal: int | None
     aer_fatal: int | None
+    port_correctable: int | None
+    port_nonfatal: int | None
+    port_fatal: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +227,8 @@ def _namespaces(table: _Table) -> tuple[Namespace, ...]:
     )
 
 
-def _aer(table: _Table, kind: Literal["correctable", "nonfatal", "fatal"], total: str) -> int | None:
-    key = f"device/aer_dev_{kind}"
+def _aer(table: _Table, kind: Literal["correctable", "nonfatal", "fatal"], total: str, above: str = "") -> int | None:
+    key = f"device/{above}aer_dev_{kind}"
     return aer_total(table[key], total) if key in table else None
 
 
@@ -242,6 +248,9 @@ def _endpoint(table: _Table) -> Endpoint:
         aer_correctable=_aer(table, "correctable", "TOTAL_ERR_COR"),
         aer_nonfatal=_aer(table, "nonfatal", "TOTAL_ERR_NONFATAL"),
         aer_fatal=_aer(table, "fatal", "TOTAL_ERR_FATAL"),
+        port_correctable=_aer(table, "correctable", "TOTAL_ERR_COR", "../"),
+        port_nonfatal=_aer(table, "nonfatal", "TOTAL_ERR_NONFATAL", "../"),
+        port_fatal=_aer(table, "fatal", "TOTAL_ERR_FATAL", "../"),
     )
 
 

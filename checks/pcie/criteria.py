@@ -7,6 +7,7 @@ from typing import Protocol
 
 from checks.bounds import at_least, exactly
 from checks.parsers.lspci import PciEndpoint
+from checks.parsers.sysfs_aer import AerService
 from checks.phrase import say
 from checks.probe import Interval
 from checks.verdict import Quantity, Verdict, worst
@@ -16,7 +17,7 @@ GTS = {1: 2.5, 2: 5.0, 3: 8.0, 4: 16.0, 5: 32.0, 6: 64.0}
 
 
 class Link(Protocol):
-    """What sysfs tells of an endpoint, disk or adapter: speeds in GT/s, counters since boot."""
+    """What sysfs tells of an endpoint, disk or adapter: speeds in GT/s."""
 
     @property
     def current_gts(self) -> float | None: ...  # noqa: D102
@@ -28,17 +29,31 @@ class Link(Protocol):
     def max_lanes(self) -> int | None: ...  # noqa: D102
     @property
     def numa_node(self) -> int | None: ...  # noqa: D102
+
+
+class Counted(Protocol):
+    """AER counters since boot of a device and of the port above it, which sees what the device sends badly."""
+
     @property
     def aer_correctable(self) -> int | None: ...  # noqa: D102
     @property
     def aer_nonfatal(self) -> int | None: ...  # noqa: D102
     @property
     def aer_fatal(self) -> int | None: ...  # noqa: D102
+    @property
+    def port_correctable(self) -> int | None: ...  # noqa: D102
+    @property
+    def port_nonfatal(self) -> int | None: ...  # noqa: D102
+    @property
+    def port_fatal(self) -> int | None: ...  # noqa: D102
 
 
 _GONE = say("no such device answers; see the clause that looks for it")
 _NO_AER = say(
     "the kernel has no AER counters for it: the firmware keeps them; read the BMC's log, or boot with pcie_ports=native"
+)
+_NOBODY_COUNTS = say(
+    "nobody counts: the kernel runs no AER service, so its zeros mean nothing; read the BMC's log, or boot with pcie_ports=native"
 )
 
 _HALF_AER = say("only some of its AER counters could be read: run again")
@@ -65,43 +80,55 @@ def trained_lanes(link: Link | None, lanes: int) -> Verdict:
     return exactly("link width", link.current_lanes, lanes, "lanes", note)
 
 
-def no_uncorrected_errors(link: Link | None, allowed: int) -> Verdict:
-    """Since boot the device saw at most ``allowed`` fatal and nonfatal errors."""
-    required = say("at most {allowed} fatal and nonfatal errors since boot", allowed=allowed)
+def no_uncorrected_errors(link: Counted | None, service: AerService, allowed: int) -> Verdict:
+    """Since boot the device and the port above saw at most ``allowed`` fatal and nonfatal errors together."""
+    required = say("at most {allowed} fatal and nonfatal errors since boot, at both ends", allowed=allowed)
     if link is None:
         return Verdict.undecided(_GONE, required)
-    if link.aer_fatal is None and link.aer_nonfatal is None:
-        return Verdict.not_offered(_NO_AER, required)
-    if link.aer_fatal is None or link.aer_nonfatal is None:
-        return Verdict.undecided(_HALF_AER, required)
-    measured = say("{fatal} fatal, {nonfatal} nonfatal", fatal=link.aer_fatal, nonfatal=link.aer_nonfatal)
-    quantities = (Quantity("fatal", link.aer_fatal, "errors"), Quantity("nonfatal", link.aer_nonfatal, "errors"))
-    return Verdict.of(
-        link.aer_fatal + link.aer_nonfatal <= allowed, measured, required, "errors", quantities=quantities
-    )
+    counts = (link.aer_fatal, link.aer_nonfatal, link.port_fatal, link.port_nonfatal)
+    known = [count for count in counts if count is not None]
+    words = ["?" if count is None else str(count) for count in counts]
+    measured = say(
+        "{fatal} fatal, {nonfatal} nonfatal; port above: {above} fatal, {more} nonfatal",
+        fatal=words[0], nonfatal=words[1], above=words[2], more=words[3],
+    )  # fmt: skip
+    if sum(known) > allowed:
+        return Verdict.of(False, measured, required, "errors", quantities=(Quantity("errors", sum(known), "errors"),))
+    if not service.counts:
+        return Verdict.not_offered(_NOBODY_COUNTS, required, measured)
+    if len(known) < len(counts):
+        return Verdict.not_offered(_NO_AER, required, measured)
+    return Verdict.of(True, measured, required, "errors", quantities=(Quantity("errors", sum(known), "errors"),))
 
 
-def no_new_corrected_errors(links: Interval[Link | None], allowed: int) -> Verdict:
-    """Between two readings at most ``allowed`` corrected errors were counted; a counter that went back tells nothing."""
-    required = say("at most {allowed} new corrected errors", allowed=allowed)
+def no_new_corrected_errors(links: Interval[Counted | None], service: AerService, allowed: int) -> Verdict:
+    """Between two readings at most ``allowed`` corrected errors at both ends; a counter that went back tells nothing."""
+    required = say("at most {allowed} new corrected errors, at both ends", allowed=allowed)
     if links.before is None or links.after is None:
         return Verdict.undecided(_GONE, required)
-    before, after = links.before.aer_correctable, links.after.aer_correctable
-    if before is None and after is None:
-        return Verdict.not_offered(_NO_AER, required)
-    if before is None or after is None:
-        return Verdict.undecided(_HALF_AER, required)
-    if after < before:
+    pairs = (
+        (links.before.aer_correctable, links.after.aer_correctable),
+        (links.before.port_correctable, links.after.port_correctable),
+    )
+    told = [(before, after) for before, after in pairs if before is not None and after is not None]
+    if back := [pair for pair in told if pair[1] < pair[0]]:
+        before, after = back[0]
         why = say(
             "the counter went back from {before} to {after}: device or host was reset", before=before, after=after
         )
         return Verdict.undecided(why, required)
+    new = sum(after - before for before, after in told)
     measured = say(
-        "{new} new in {seconds} s, {total} since boot", new=after - before, seconds=round(links.seconds, 1), total=after
-    )
-    return Verdict.of(
-        after - before <= allowed, measured, required, "errors", quantities=(Quantity("new", after - before, "errors"),)
-    )
+        "{new} new in {seconds} s, {total} since boot",
+        new=new, seconds=round(links.seconds, 1), total=sum(after for _, after in told),
+    )  # fmt: skip
+    if new > allowed:
+        return Verdict.of(False, measured, required, "errors", quantities=(Quantity("new", new, "errors"),))
+    if not service.counts:
+        return Verdict.not_offered(_NOBODY_COUNTS, required)
+    if len(told) < len(pairs):
+        return Verdict.not_offered(_NO_AER, required)
+    return Verdict.of(True, measured, required, "errors", quantities=(Quantity("new", new, "errors"),))
 
 
 def payload(endpoints: Collection[PciEndpoint], bdf: str | None, least: int, least_read: int) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.parsers import lspci, sysfs_pci
+from checks.parsers import lspci, sysfs_aer, sysfs_pci
 from checks.probe import Glob, Probe
 
 
@@ -13,6 +13,16 @@ def devices(*addresses: str) -> Probe[sysfs_pci.PciDevices]:
         "sysfs-pci",
         ("grep", "-Hs", "", sysfs_pci.RELEASE, *files),
         sysfs_pci.parse,
+        accepted=frozenset({0, 1, 2}),
+    )
+
+
+def error_service() -> Probe[sysfs_aer.AerService]:
+    """Whether the kernel counts PCI Express errors at all: without its service, every AER counter reads zero for ever."""
+    return Probe(
+        "sysfs-aer",
+        ("grep", "-Hs", "", sysfs_aer.RELEASE, Glob("/sys/bus/pci_express/drivers/aer/*:pcie*/uevent")),
+        sysfs_aer.parse,
         accepted=frozenset({0, 1, 2}),
     )
 

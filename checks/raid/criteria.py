@@ -17,6 +17,10 @@ from checks.verdict import Verdict
 #: Words of md/array_state, Documentation/admin-guide/md.rst of the kernel.
 _RUNNING = ("clean", "active", "active-idle", "write-pending", "read-auto")
 _NOT_RUNNING = ("clear", "inactive", "suspended", "readonly", "broken")
+#: Words behind State of mdadm that mean an array which is not whole; a check (checking) is no fault.
+_NOT_WELL = frozenset(
+    {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing", "reshaping"}
+)
 _ABSENT = say("there is no such md array today; see the clause on its state")
 
 
@@ -122,10 +126,11 @@ def _complaints(array: MdArray | None, line: MdstatArray | None, detail: MdDetai
     if line.state != "active":
         found.append(f"mdstat says {line.state}")
     found += [f"mdstat marks {one.device} {''.join(one.flags)}" for one in line.members if {"F", "S"} & set(one.flags)]
-    if bad := {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing"} & set(
-        detail.states
-    ):
-        found.append(f"mdadm says {', '.join(sorted(bad))}")
+    if None not in (line.wanted, line.working) and line.wanted != line.working:
+        found.append(f"mdstat counts {line.working} of {line.wanted} members")
+    # a state may carry a remark: resyncing (DELAYED)
+    if bad := sorted(state for state in detail.states if state.partition(" (")[0] in _NOT_WELL):
+        found.append(f"mdadm says {', '.join(bad)}")
     if detail.failed_devices:
         found.append(f"mdadm counts {detail.failed_devices} failed devices")
     if None in (detail.raid_devices, detail.active_devices) or detail.raid_devices != detail.active_devices:

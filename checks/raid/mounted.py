@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from checks.bounds import at_least, same_text
+from checks.fabric.facts import same_address
 from checks.parsers.df import Space
 from checks.parsers.findmnt import Mounted
 from checks.parsers.statfs import FileSystem
@@ -16,6 +17,7 @@ from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
 
 _NOT_MOUNTED = say("nothing is mounted at the path: a look at it would show the disk below")
+_NETWORK = ("nfs", "nfs4")
 _DEVICE_MAPPER = ("/dev/mapper/", "/dev/dm-")
 
 
@@ -37,6 +39,29 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
         why = say("a mapped device hides what it stands on: name the device in the inventory")
         return Verdict.undecided(why, required, measured)
     return Verdict.of(stands_on(here[0].source, ordered), measured, required)
+
+
+def served(mounts: Collection[Mounted], path: str, servers: Collection[str]) -> Verdict:
+    """Exactly one network filesystem stands at the path, and it comes from an address of the array.
+
+    The kernel writes the address in use as ``addr=``; the source may be a name that leads anywhere.
+    """
+    required = say(
+        "one network filesystem from {servers}", servers=", ".join(servers) or "(no array port has an address)"
+    )
+    here = at(mounts, path)
+    if not here:
+        return Verdict.of(False, say("nothing is mounted at {path}", path=path), required)
+    measured = say("{source}", source=", ".join(one.source for one in here))
+    if len(here) > 1:
+        return Verdict.of(False, measured, required, note=say("filesystems are stacked at one path"))
+    address = next((word.removeprefix("addr=") for word in here[0].options if word.startswith("addr=")), None)
+    if address is None:
+        if here[0].filesystem not in _NETWORK:
+            return Verdict.of(False, measured, required, note=say("it is no network filesystem"))
+        return Verdict.undecided(say("the kernel names no server address (addr=)"), required, measured)
+    shown = say("{source} at {address}", source=here[0].source, address=address)
+    return Verdict.of(any(same_address(address, one) for one in servers), shown, required)
 
 
 def filesystem(mounts: Collection[Mounted], path: str, ordered: str) -> Verdict:

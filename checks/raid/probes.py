@@ -43,8 +43,8 @@ def detail(device: str) -> Probe[mdadm_detail.MdDetail]:
 
 
 def resolved(device: str) -> Probe[str]:
-    """Kernel name behind a stable name."""
-    return Probe("readlink", ("readlink", "-f", device), readlink.parse)
+    """Kernel name behind a stable name; ``-m`` also answers for a name whose folder is not there, such as ``/dev/md`` without arrays."""
+    return Probe("readlink", ("readlink", "-m", device), readlink.parse)
 
 
 def mounts() -> Probe[tuple[findmnt.Mounted, ...]]:

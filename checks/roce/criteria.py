@@ -1,16 +1,14 @@
-"""When one RDMA port is good enough: state, rate, GID, defaults of the connection manager, MTU, counters.
+"""When one RDMA port is good enough: state, rate, GID, defaults of the connection manager, MTU.
 
-How it keeps traffic lossless is in lossless.py; whether all ports agree in equality.py. What was agreed and is not written
-down is None and makes the clause UNDECIDED.
+How it keeps traffic lossless is in lossless.py, what it lost in losses.py, whether all ports agree in equality.py. What was
+agreed and is not written down is None and makes the clause UNDECIDED.
 """
 
 from __future__ import annotations
 
 from checks import bounds
 from checks.parsers.cma_roce import CmaRoce
-from checks.parsers.sysfs_infiniband import IbPort
 from checks.phrase import say
-from checks.probe import Interval
 from checks.roce.facts import ROCE_V2, GidSlot, Port, find, gid_of
 from checks.units import show_rate
 from checks.verdict import Quantity, Verdict, worst
@@ -21,32 +19,6 @@ _PHYSICAL = (
     "NOP", "NO_STATE_CHANGE", "SLEEP", "POLLING", "DISABLED", "ARMED", "PORT_CONFIGURATION_TRAINING",
     "LINK_ERROR_RECOVER", "LINK_ERROR_RECOVERY", "PHY_TEST", "PHY TEST",
 )  # fmt: skip
-
-#: Counters of lost or repeated RoCE packets: (must be there, counted where present). Flushed completions are normal teardown.
-ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "mlx5_core": (
-        ("out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err"),
-        (
-            "implied_nak_seq_err", "roce_adp_retrans", "roce_adp_retrans_to", "req_remote_access_errors",
-            "req_remote_invalid_request", "resp_remote_access_errors", "resp_local_length_error", "rx_icrc_encapsulated",
-            "req_transport_retries_exceeded", "req_rnr_retries_exceeded",
-        ),
-    ),
-    "bnxt_en": (
-        ("to_retransmits", "seq_err_naks_rcvd", "rnr_naks_rcvd"),
-        (
-            "max_retry_exceeded", "missing_resp", "unrecoverable_err", "bad_resp_err", "rx_roce_error_pkts",
-            "rx_roce_discard_pkts", "tx_roce_error_pkts", "tx_roce_discard_pkts", "res_oos_drop_count",
-        ),
-    ),
-    "ionic": (
-        ("req_rx_pkt_seq_err", "req_tx_retry_excd_err", "resp_rx_outouf_seq"),
-        (
-            "req_rx_rnr_retry_err", "req_rx_impl_nak_seq_err", "resp_tx_pkt_seq_err", "tx_rdma_ack_timeout",
-            "tx_rdma_retx_pkts", "rx_rdma_mtu_discard_pkts",
-        ),
-    ),
-}  # fmt: skip
 
 
 def active(ports: tuple[Port, ...], device: str, number: int) -> Verdict:
@@ -182,33 +154,3 @@ def carries_mtu(ports: tuple[Port, ...], device: str, number: int, agreed: int |
         return unagreed("roce_mtu")
     port = find(ports, device, number)
     return bounds.exactly("active RoCE MTU", port.active_mtu if port else None, agreed, "B")
-
-
-def no_new_errors(
-    interval: Interval[tuple[IbPort, ...]], device: str, number: int, driver: str, allowed: int
-) -> Verdict:
-    """No packet was lost, repeated or refused between the two samples, by the driver's own counters."""
-    required = say("at most {allowed} in the interval", allowed=allowed)
-    if driver not in ERRORS:
-        return Verdict.undecided(say("kvgate knows no RoCE error counters of {driver}", driver=driver), required)
-    needed, more = ERRORS[driver]
-    before, after = (_hw_counters(sample, device, number) for sample in (interval.before, interval.after))
-    if missing := [name for name in needed if name not in before or name not in after]:
-        return Verdict.undecided(say("the driver shows no counter {names}", names=", ".join(missing)), required)
-    grown = {name: after[name] - before[name] for name in (*needed, *more) if name in before and name in after}
-    if back := [name for name, change in grown.items() if change < 0]:
-        return Verdict.undecided(
-            say("{names} went backwards: reset or wrapped between the samples", names=", ".join(back)), required
-        )
-    total = sum(grown.values())
-    found = ", ".join(f"{name} +{change}" for name, change in grown.items() if change) or f"{len(grown)} counters +0"
-    return Verdict.of(
-        total <= allowed,
-        say("{found} in {seconds} s", found=found, seconds=round(interval.seconds, 1)),
-        required,
-        quantities=(Quantity("RoCE errors", total, ""),),
-    )
-
-
-def _hw_counters(sample: tuple[IbPort, ...], device: str, number: int) -> dict[str, int]:
-    return next((port.hw_counters for port in sample if (port.device, port.port) == (device, number)), {})

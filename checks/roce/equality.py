@@ -1,15 +1,13 @@
-"""Whether all storage ports, or all ports of a host's NPUs, treat traffic alike. One port's answer never speaks for another."""
+"""Whether all storage ports treat traffic alike. One port's answer never speaks for another."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from checks.parsers.hccn_tool import DscpToTc, Pfc, Reply
-from checks.parsers.hccn_tool import of as of_kind
 from checks.parsers.rdma_qos import RdmaQos
 from checks.phrase import Phrase, say
-from checks.roce.facts import Qos
+from checks.roce.treatment import Qos
 from checks.verdict import Verdict
 
 Word = Phrase | str
@@ -26,14 +24,14 @@ def same_qos(ports: Mapping[str, Qos], dscp: int | None, cnp_dscp: int | None) -
         cnp = None if cnp_dscp is None else qos.priority_of(cnp_dscp)
         meaning[name] = {
             say("trust"): _told(qos.trust),
-            say("PFC"): _list(qos.pfc),
+            say("PFC"): listed(qos.pfc),
             say("priority of storage"): _told(None if dscp is None else qos.priority_of(dscp)),
             say("scheduling of CNPs"): _told(None if cnp is None else qos.scheduling_of(cnp)),
         }
         whole: dict[Word, Word] = {say("priority of DSCP {dscp}", dscp=value): str(found) for value, found in qos.dscp}
         whole |= {say("class of priority {priority}", priority=value): str(found) for value, found in qos.classes}
         maps.setdefault(qos.tool, {})[name] = whole
-    odd = [text for table in (meaning, *maps.values()) for text in _differences(table)]
+    odd = [text for table in (meaning, *maps.values()) for text in differences(table)]
     return _verdict(odd, len(ports))
 
 
@@ -51,7 +49,7 @@ def same_dcqcn(ports: Mapping[str, tuple[str, RdmaQos]]) -> Verdict:
         tables = {name: seen.settings for name, (found, seen) in ports.items() if found == driver}
         shared = set.intersection(*(set(table) for table in tables.values()))
         alone += sorted({key for table in tables.values() for key in table} - shared)
-        odd += _differences({name: {key: str(table[key]) for key in sorted(shared)} for name, table in tables.items()})
+        odd += differences({name: {key: str(table[key]) for key in sorted(shared)} for name, table in tables.items()})
     if not odd and alone:
         return Verdict.undecided(
             say("not shown on every port: {names}; install the same driver", names=", ".join(alone[:4]))
@@ -59,29 +57,12 @@ def same_dcqcn(ports: Mapping[str, tuple[str, RdmaQos]]) -> Verdict:
     return _verdict(odd, len(ports))
 
 
-def same_npu_qos(replies: tuple[Reply, ...], devices: Sequence[int]) -> Verdict:
-    """The ports of all NPUs of a host have PFC on one and the same priority and the same DSCP map."""
-    required = say("PFC on one priority, and one DSCP map, on all {count} ports", count=len(devices))
-    flow, maps = of_kind(replies, Pfc), of_kind(replies, DscpToTc)
-    if missing := [str(device) for device in devices if device not in flow or device not in maps]:
-        return Verdict.undecided(say("no answer for NPU {names}", names=", ".join(missing)), required)
-    table: dict[str, dict[Word, Word]] = {}
-    for device in devices:
-        table[f"NPU {device}"] = {say("PFC"): _list(flow[device].enabled)}
-        table[f"NPU {device}"] |= {
-            say("class of DSCP {dscp}", dscp=dscp): str(found) for dscp, found in maps[device].classes
-        }
-    if odd := _differences(table):
-        return Verdict.of(False, _joined(odd), required)
-    priorities = flow[devices[0]].enabled
-    return Verdict.of(len(priorities) == 1, say("PFC {priorities} on all", priorities=_list(priorities)), required)
-
-
 def _told(value: object) -> Word:
     return say("not told") if value is None else str(value)
 
 
-def _list(priorities: Sequence[int]) -> Word:
+def listed(priorities: Sequence[int]) -> Word:
+    """Priorities as text, or the word for none."""
     return ",".join(str(priority) for priority in priorities) or say("none")
 
 
@@ -90,11 +71,11 @@ def _verdict(odd: Sequence[Phrase], count: int) -> Verdict:
     if count == 0:
         return Verdict.undecided(say("the inventory has no storage port with RDMA"), required)
     if odd:
-        return Verdict.of(False, _joined(odd), required)
+        return Verdict.of(False, joined(odd), required)
     return Verdict.of(True, say("{count} ports alike", count=count), required)
 
 
-def _differences(settings: Settings) -> list[Phrase]:
+def differences(settings: Settings) -> list[Phrase]:
     """Which ports differ from the most frequent value, one sentence each; none when all are equal."""
     found: list[Phrase] = []
     for key in dict.fromkeys(key for table in settings.values() for key in table):
@@ -115,7 +96,8 @@ def _differences(settings: Settings) -> list[Phrase]:
     return found
 
 
-def _joined(odd: Sequence[Phrase], most: int = 4) -> Phrase:
+def joined(odd: Sequence[Phrase], most: int = 4) -> Phrase:
+    """Sentences in one, the first few of them."""
     text = odd[0]
     for more in odd[1:most]:
         text = say("{first}; {more}", first=text, more=more)

@@ -1,24 +1,16 @@
-"""When one port keeps storage traffic lossless: trust, PFC, DSCP map, CNP scheduling, ECN, PFC storms."""
+"""When one port keeps storage traffic lossless: trust, PFC, DSCP map, CNP scheduling, ECN."""
 
 from __future__ import annotations
 
 from checks import bounds
-from checks.parsers.ethtool_S import Counters
 from checks.parsers.rdma_qos import RdmaQos
 from checks.phrase import say
-from checks.probe import Interval
 from checks.roce.criteria import unagreed
-from checks.roce.facts import Qos
-from checks.verdict import Quantity, Verdict
+from checks.roce.treatment import Qos
+from checks.verdict import Verdict
 
 #: File names under which drivers keep the DSCP of CNPs: MLNX_OFED, inbox mlx5, bnxt_re.
 _CNP = ("roce_np/cnp_dscp", "cc_params/np_cnp_dscp", "cc_config/alt_vlan_dscp")
-
-#: Counters of a port that was paused for so long that the card gave up being lossless, by driver.
-_STORMS = {
-    "mlx5_core": ("tx_pause_storm_warning_events", "tx_pause_storm_error_events"),
-    "bnxt_en": ("continuous_roce_pause_events",),
-}
 
 
 def trusts_dscp(qos: Qos) -> Verdict:
@@ -95,7 +87,7 @@ def ecn_as_agreed(seen: RdmaQos, priority: int | None, ecn: bool | None) -> Verd
         on = seen.settings["cc_config/enable_cc"] == 1 and seen.settings["cc_config/tos_ecn"] in (1, 2)
         sides = {"np": on, "rp": on}
     if sides.keys() != {"np", "rp"}:
-        return Verdict.undecided(
+        return Verdict.not_offered(
             say(
                 "the driver does not show the ECN switches of both sides for priority {priority}",
                 priority=priority,
@@ -113,26 +105,12 @@ def cnp_marked(seen: RdmaQos, agreed: int | None) -> Verdict:
         return unagreed("cnp_dscp")
     found = next((seen.settings[name] for name in _CNP if name in seen.settings), None)
     if found is None:
-        return Verdict.undecided(say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed))
+        return Verdict.not_offered(
+            say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed)
+        )
     return bounds.exactly("DSCP of CNPs", found, agreed)
 
 
 def offers_traffic_class(seen: RdmaQos) -> bool:
     """Whether the driver has the traffic class file: it comes with the ecn folder; an empty file was never set."""
     return seen.traffic_class is not None or any(name.startswith("roce_") for name in seen.settings)
-
-
-def no_pause_storm(interval: Interval[Counters], driver: str, allowed: int) -> Verdict:
-    """The card saw no pause storm between the two samples; a driver without such counters cannot tell."""
-    required = say("at most {allowed} pause storms in the interval", allowed=allowed)
-    before, after = dict(interval.before.port), dict(interval.after.port)
-    grown: list[int] = []
-    for name in _STORMS.get(driver, ()):
-        first, second = before.get(name), after.get(name)
-        if first is None or second is None or second < first:
-            return Verdict.undecided(say("{name} is absent, not implemented or went backwards", name=name), required)
-        grown.append(second - first)
-    if not grown:
-        return Verdict.undecided(say("kvgate knows no pause storm counters of {driver}", driver=driver), required)
-    total = sum(grown)
-    return Verdict.of(total <= allowed, str(total), required, quantities=(Quantity("pause storms", total, ""),))

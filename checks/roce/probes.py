@@ -8,16 +8,17 @@ from checks.parsers import cma_roce, hccn_tool, sysfs_infiniband
 from checks.parsers.cma_roce import CmaRoce
 from checks.parsers.rdma_qos import RdmaQos
 from checks.parsers.sysfs_infiniband import IbPort
-from checks.probe import Glob, Probe
-from checks.roce import facts
-from checks.roce.facts import Port, Qos
+from checks.probe import Glob, NotOffered, Probe
+from checks.roce import facts, treatment
+from checks.roce.facts import Port
+from checks.roce.treatment import Qos
 
 _DUMPED = frozenset(
     {0, 1, 2}
 )  # grep: 1 nothing matched, 2 some file could not be read (empty GID slots, absent attributes)
 _DCB = 'dcb -j pfc show dev "$1" && dcb -j app show dev "$1" && dcb -j ets show dev "$1"'
 _NPU = 'for i; do for q in link net_health fec; do echo "hccn_tool -i $i -$q -g"; hccn_tool -i "$i" -$q -g || exit; done; done'
-_NPU_QOS = _NPU.replace("link net_health fec", "pfc dscp_to_tc")
+_NPU_QOS = 'for i; do for q in pfc dscp_to_tc; do echo "hccn_tool -i $i -$q -g"; hccn_tool -i "$i" -$q -g; done; done'
 
 
 def links() -> Probe[tuple[Port, ...]]:
@@ -59,40 +60,37 @@ def cm_defaults(device: str, number: int) -> Probe[CmaRoce]:
     return Probe(
         "rdma-cm-defaults",
         ("grep", "-Hs", "", f"{base}/default_roce_mode", f"{base}/default_roce_tos"),
-        cma_roce.parse,
+        _cm_defaults,
         accepted=_DUMPED,
     )
 
 
-def cm_mode(device: str, number: int) -> Probe[CmaRoce]:
-    """Ask the same by the vendor's tool, which makes the directory for the moment it reads and removes it."""
-    return Probe("cma_roce_mode", ("cma_roce_mode", "-d", device, "-p", str(number)), cma_roce.parse)
-
-
-def cm_tos(device: str, number: int) -> Probe[CmaRoce]:
-    """TOS byte by the vendor's tool."""
-    return Probe("cma_roce_tos", ("cma_roce_tos", "-d", device, "-p", str(number)), cma_roce.parse)
+def _cm_defaults(text: str) -> CmaRoce:
+    # The vendor's tools would answer too, but they make and remove the directory: a gate that reads must not.
+    if not text.strip():
+        raise NotOffered("the connection manager shows its defaults only where somebody made its configfs directory")
+    return cma_roce.parse(text)
 
 
 def qos(interface: str, driver: str, bdf: str | None) -> Probe[Qos]:
     """Trust, PFC, DSCP map and scheduling by the tool of the driver."""
     if driver == "mlx5_core":
-        return Probe("mlnx_qos", ("mlnx_qos", "-i", interface), facts.qos_from_mlnx, limit=20)
+        return Probe("mlnx_qos", ("mlnx_qos", "-i", interface), treatment.qos_from_mlnx, limit=20)
     if driver == "bnxt_en" and bdf is not None:
-        return Probe("niccli", ("niccli", "--dev", bdf, "qos", "--ets", "--show"), facts.qos_from_niccli, limit=30)
+        return Probe("niccli", ("niccli", "--dev", bdf, "qos", "--ets", "--show"), treatment.qos_from_niccli, limit=30)
     return kernel_qos(interface)
 
 
 def kernel_qos(interface: str) -> Probe[Qos]:
     """Ask the kernel's DCB interface for the same; every driver with DCB answers."""
-    return Probe("dcb", ("sh", "-c", _DCB, "sh", interface), facts.qos_from_dcb)
+    return Probe("dcb", ("sh", "-c", _DCB, "sh", interface), treatment.qos_from_dcb)
 
 
 def ecn(interface: str, bdf: str | None) -> Probe[RdmaQos]:
     """ECN switches of one port, priority by priority (MLNX_OFED) or as a whole (bnxt_re)."""
     sides = [Glob(f"/sys/class/net/{interface}/ecn/{side}/enable/*") for side in ("roce_np", "roce_rp")]
     whole = [] if bdf is None else [Glob(f"/sys/kernel/debug/bnxt_re/{bdf}/cc_config/*")]
-    return Probe("roce-ecn", ("grep", "-Hs", "", *whole, *sides), facts.congestion, accepted=_DUMPED)
+    return Probe("roce-ecn", ("grep", "-Hs", "", *whole, *sides), treatment.congestion, accepted=_DUMPED)
 
 
 def congestion(interface: str, device: str, number: int, bdf: str | None) -> Probe[RdmaQos]:
@@ -102,7 +100,7 @@ def congestion(interface: str, device: str, number: int, bdf: str | None) -> Pro
     debug = [Glob(f"/sys/kernel/debug/{place}") for place in places]
     traffic_class = f"/sys/class/infiniband/{device}/tc/{number}/traffic_class"
     return Probe(
-        "roce-congestion", ("grep", "-Hs", "", traffic_class, *sides, *debug), facts.congestion, accepted=_DUMPED
+        "roce-congestion", ("grep", "-Hs", "", traffic_class, *sides, *debug), treatment.congestion, accepted=_DUMPED
     )
 
 
@@ -114,5 +112,5 @@ def npu_ports(devices: Sequence[int]) -> Probe[tuple[hccn_tool.Reply, ...]]:
 def npu_qos(devices: Sequence[int]) -> Probe[tuple[hccn_tool.Reply, ...]]:
     """PFC and DSCP map of the ports of Ascend NPUs, in the same form."""
     return Probe(
-        "hccn_tool", ("sh", "-c", _NPU_QOS, "sh", *(str(device) for device in devices)), hccn_tool.parse, limit=60
+        "hccn_tool", ("sh", "-ec", _NPU_QOS, "sh", *(str(device) for device in devices)), hccn_tool.parse, limit=60
     )

@@ -194,5 +194,7 @@ def test_nodes_are_alike(rack, ask, decide):
     told = {}
     for platform in sorted({cards.platform for cards in hosts.values()}):
         same = [name for name, cards in hosts.items() if cards.platform == platform]
-        told[platform] = ask.each(same, probes.PLATFORMS[platform].firmware.probes[0])
-    decide(paths.all_alike(told))
+        asked = probes.PLATFORMS[platform]
+        distinct = dict.fromkeys((*asked.identity.probes, *asked.firmware.probes))  # one tool may answer both
+        told[platform] = [ask.each(same, probe) for probe in distinct]
+    decide(paths.all_alike({platform: paths.joined(answers) for platform, answers in told.items()}))

@@ -23,6 +23,12 @@ def _source(mount):
     return Source(nqns=nqns) if nqns else Source(arrays=arrays)
 
 
+def _array_addresses(rack):
+    """Every address that was ordered for a storage port of an array."""
+    ports = [port for host in rack.hosts.values() if host.role == "array" for port in host.nics]
+    return [port.address.partition("/")[0] for port in ports if port.role == "storage" and port.address]
+
+
 @pytest.mark.clause("G1.5.1")
 def test_array_runs(raid, ask, decide):
     arrays, device = ask.all(raid.host, probes.arrays(), probes.resolved(raid.device))
@@ -76,6 +82,9 @@ def test_the_report_names_the_risk(raid, ask, decide):
 def test_is_mounted_from_what_was_ordered(mount, ask, decide):
     named = [probes.resolved(mount.device)] if mount.device else []
     mounts, tree, *device = ask.all(mount.host, probes.mounts(), nvme.controllers(), *named)
+    if mount.filesystem in ("nfs", "nfs4"):
+        decide(mounted.served(mounts, mount.path, _array_addresses(mount.rack)))
+        return
     source = Source(device=(mount.device, *device)) if mount.device else _source(mount)
     decide(mounted.mounted(mounts, tree, mount.path, source))
 

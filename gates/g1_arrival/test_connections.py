@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.fabric import criteria, identity, probes
-from checks.fabric.facts import link
+from checks.fabric.facts import link, same_address
 from checks.nvme.probes import controllers
 from checks.phrase import say
 from checks.verdict import Verdict
@@ -107,7 +107,8 @@ def test_is_exported_by_the_array_as_ordered(connection, ask, decide):
     owners = [
         name
         for name, host in connection.rack.hosts.items()
-        if host.role == "array" and any(nic.address == connection.address for nic in host.nics)
+        if host.role == "array"
+        and any(same_address((nic.address or "").partition("/")[0], connection.address) for nic in host.nics)
     ]
     if len(owners) != 1:
         reason = say("no single array of the inventory has the address {address}", address=connection.address)

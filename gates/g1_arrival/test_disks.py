@@ -8,6 +8,7 @@ from checks.nvme import criteria, facts, probes
 from checks.pcie import criteria as pcie
 from checks.pcie import probes as pcie_probes
 from checks.probe import Interval
+from checks.raid.probes import mounts as mount_table
 
 
 @pytest.mark.clause("G1.2.1")
@@ -44,7 +45,8 @@ def test_leaves_no_capacity_unallocated(disk, ask, terms, decide):
 
 @pytest.mark.clause("G1.2.7")
 def test_is_formatted_as_ordered(disk, ask, decide):
-    decide(criteria.block_size(ask(disk.host, probes.block_format(disk.serial)), ordered=disk.lba))
+    tree, form = ask.all(disk.host, probes.controllers(), probes.block_format(disk.serial))
+    decide(criteria.block_size(tree, disk.serial, form, ordered=disk.lba))
 
 
 @pytest.mark.clause("G1.2.8")
@@ -114,15 +116,16 @@ def test_trained_to_the_ordered_lanes(disk, ask, decide):
 
 @pytest.mark.clause("G1.2.19")
 def test_link_saw_no_uncorrected_errors(disk, ask, terms, decide):
-    link = facts.endpoint(ask(disk.host, probes.controllers()), disk.serial)
-    decide(pcie.no_uncorrected_errors(link, allowed=terms["uncorrected"]))
+    tree, service = ask.all(disk.host, probes.controllers(), pcie_probes.error_service())
+    decide(pcie.no_uncorrected_errors(facts.endpoint(tree, disk.serial), service, allowed=terms["uncorrected"]))
 
 
 @pytest.mark.clause("G1.2.20")
 def test_link_corrects_no_errors_while_watched(disk, ask, terms, decide):
-    trees = ask.twice(disk.host, probes.controllers())
+    trees, service = ask.twice(disk.host, probes.controllers()), ask(disk.host, pcie_probes.error_service())
     before, after = facts.endpoint(trees.before, disk.serial), facts.endpoint(trees.after, disk.serial)
-    decide(pcie.no_new_corrected_errors(Interval(before, after, trees.seconds), allowed=terms["corrected"]))
+    links = Interval(before, after, trees.seconds)
+    decide(pcie.no_new_corrected_errors(links, service, allowed=terms["corrected"]))
 
 
 @pytest.mark.clause("G1.2.21")
@@ -141,8 +144,9 @@ def test_shares_a_numa_node_with_the_storage_port(disk, ask, decide):
 
 @pytest.mark.clause("G1.2.23")
 def test_holds_nothing_unexpected(disk, ask, decide):
-    tree, signatures, blocks = ask.all(disk.host, probes.controllers(), probes.signatures(disk.serial), probes.blocks())
+    tree, signatures, mounted = ask.all(disk.host, probes.controllers(), probes.signatures(disk.serial), mount_table())
+    blocks = ask(disk.host, probes.blocks(), otherwise=probes.blocks_of_old())
     mounts = {mount.path: mount.filesystem for mount in disk.machine.mounts}
     array = {"linux_raid_member"} if disk.machine.raid and disk.role == "member" else set()
     expected = array or set(mounts.values())
-    decide(criteria.no_leftover(tree, disk.serial, signatures, blocks, expected, mounts=list(mounts)))
+    decide(criteria.no_leftover(tree, disk.serial, signatures, blocks, mounted, expected, mounts=list(mounts)))

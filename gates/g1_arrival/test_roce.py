@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checks.nic.probes import counters as port_counters
-from checks.roce import criteria, equality, lossless, probes
+from checks.roce import criteria, equality, losses, lossless, npu, probes
 
 
 def _agreed(thing: Any, key: str) -> Any:
@@ -55,17 +55,13 @@ def test_has_one_roce_v2_gid_with_the_storage_address(nic, ask, terms, decide):
 
 @pytest.mark.clause("G1.4.5")
 def test_connects_by_roce_v2(nic, ask, decide):
-    defaults = ask(
-        nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port), otherwise=probes.cm_mode(nic.rdma, nic.rdma_port)
-    )
+    defaults = ask(nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port))
     decide(criteria.connects_by_v2(defaults))
 
 
 @pytest.mark.clause("G1.4.6")
 def test_connects_with_the_agreed_mark(nic, ask, decide):
-    defaults = ask(
-        nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port), otherwise=probes.cm_tos(nic.rdma, nic.rdma_port)
-    )
+    defaults = ask(nic.host, probes.cm_defaults(nic.rdma, nic.rdma_port))
     decide(criteria.connects_marked(defaults, _agreed(nic, "traffic_class"), _agreed(nic, "dscp")))
 
 
@@ -122,13 +118,13 @@ def test_gives_unmarked_traffic_the_agreed_class(nic, ask, decide):
 @pytest.mark.clause("G1.4.16")
 def test_loses_and_repeats_no_packet(nic, ask, terms, decide):
     interval = ask.twice(nic.host, probes.counters(nic.rdma, nic.rdma_port))
-    decide(criteria.no_new_errors(interval, nic.rdma, nic.rdma_port, nic.driver, allowed=terms["errors"]))
+    decide(losses.no_new_errors(interval, nic.rdma, nic.rdma_port, nic.driver, allowed=terms["errors"]))
 
 
 @pytest.mark.clause("G1.4.17")
 def test_sees_no_pause_storm(nic, ask, terms, decide):
     interval = ask.twice(nic.host, port_counters(nic.name))
-    decide(lossless.no_pause_storm(interval, nic.driver, allowed=terms["storms"]))
+    decide(losses.no_pause_storm(interval, nic.driver, allowed=terms["storms"]))
 
 
 @pytest.mark.clause("G1.4.18")
@@ -146,7 +142,7 @@ def test_all_ports_react_to_congestion_alike(rack, ask, decide):
 @pytest.mark.clause("G1.4.30")
 def test_npu_ports_of_a_node_treat_traffic_alike(accelerators, ask, decide):
     devices = range(accelerators.count)
-    decide(equality.same_npu_qos(ask(accelerators.host, probes.npu_qos(devices)), devices))
+    decide(npu.same_npu_qos(ask(accelerators.host, probes.npu_qos(devices)), devices))
 
 
 @pytest.mark.clause("G1.4.20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from pathlib import Path
@@ -28,8 +29,12 @@ def _find(agreement: agreements.Agreement, name: str) -> str:
     try:
         return agreement.acceptance.find(name)
     except KeyError:
+        clauses = agreement.acceptance.clauses
+        known = [*clauses, *dict.fromkeys(clause.check for clause in clauses.values())]
+        near = difflib.get_close_matches(name, known, n=4, cutoff=0.5)
+        hint = f"; near it: {', '.join(near)}" if near else ""
         raise NotAllowed(
-            f"found {name!r}, wanted a clause id (G1.2.3) or a check name; `kvgate explain` lists them all"
+            f"found {name!r}, wanted a clause id (G1.2.3) or a check name{hint}; `kvgate explain` lists them all"
         ) from None
 
 

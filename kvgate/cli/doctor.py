@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ from typing import Any
 import click
 import pytest
 
-from kvgate.errors import CannotTell, KvgateError
+from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
 from kvgate.gate_run import GateRun
@@ -43,6 +45,14 @@ class Finding:
     remedy: str = ""
 
 
+#: How tools tell their version; the others have no way that is quick and harmless.
+VERSION = {
+    "chronyc": "chronyc --version", "dmidecode": "dmidecode --version", "ethtool": "ethtool --version", "findmnt": "findmnt --version",
+    "ip": "ip -V", "ipmitool": "ipmitool -V", "lspci": "lspci --version", "lldpctl": "lldpctl -v", "mdadm": "mdadm --version",
+    "nvme": "nvme version", "rdma": "rdma -V", "smartctl": "smartctl --version", "xfs_info": "xfs_info -V",
+}  # fmt: skip
+
+
 class _Catch:
     """A pytest plugin that takes the plan of a gate out of the run."""
 
@@ -57,8 +67,9 @@ class _Catch:
 def preview(gate: str, inventory: Path) -> Preview | None:
     """Return what a gate would ask on this inventory."""
     catch = _Catch()
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        pytest.main(["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"], [catch])
+        pytest.main([*words, str(gate_options.folder(gate))], [catch])  # named, so that it is found from any folder
     return catch.preview
 
 
@@ -69,41 +80,59 @@ def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
     yield Finding(
         "here", "ssh", ssh is not None, ssh or "none", "install the OpenSSH client: aliases and jump hosts need it"
     )
-    existing = next(path for path in (evidence.absolute(), *evidence.absolute().parents) if path.exists())
+    existing = _existing(evidence)
     free = shutil.disk_usage(existing).free
-    yield Finding(
-        "here",
-        "space for evidence",
-        free >= _FREE_BYTES,
-        f"{free / 1e9:.1f} GB free at {existing}",
-        "free at least 1 GB",
-    )
-    writable = os.access(existing, os.W_OK)
-    yield Finding(
-        "here", "evidence folder", writable, str(existing), f"make {existing} writable or name another with --evidence"
-    )
-    try:
-        Ledger.open(ledger).close()
-        yield Finding("here", "ledger", True, ledger.split("@")[-1])
-    except KvgateError as error:
-        yield Finding("here", "ledger", False, str(error), "mend what it says, or name another with --ledger")
+    found = f"{free / 1e9:.1f} GB free at {existing}"
+    yield Finding("here", "space for evidence", free >= _FREE_BYTES, found, "free at least 1 GB")
+    writable = existing.is_dir() and os.access(existing, os.W_OK)
+    remedy = f"make {existing} a folder that you can write to, or name another with --evidence"
+    yield Finding("here", "evidence folder", writable, str(existing), remedy)
+    yield _ledger(ledger)
     names = {host.identity or rack.defaults.identity for host in rack.hosts.values()}
     for name in sorted(name for name in names if name):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            yield Finding("here", "login key", False, f"{path}: no such file", "correct `identity` in the inventory")
-            continue
-        mode = stat.S_IMODE(path.stat().st_mode)
-        yield Finding("here", "login key", mode & 0o077 == 0, f"{path} has mode {mode:o}", f"chmod 600 {path}")
+        yield _login_key(name)
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+def _ledger(url: str) -> Finding:
+    """Look at the ledger without making or upgrading it."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.exists():
+        parent = _existing(file)
+        good = parent.is_dir() and os.access(parent, os.W_OK)
+        found = f"{file} is not there yet; the first run makes it"
+        return Finding("here", "ledger", good, found, f"make {parent} a folder that you can write to, or use --ledger")
+    try:
+        Ledger.open(url, write=False)
+    except KvgateError as error:
+        return Finding("here", "ledger", False, str(error), "mend what it says, or name another with --ledger")
+    return Finding("here", "ledger", True, url.split("@")[-1])
+
+
+def _login_key(name: str) -> Finding:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        where = "" if path.is_absolute() else f" (a relative path starts where the command runs: {Path.cwd()})"
+        return Finding(
+            "here", "login key", False, f"{path}: no such file", f"correct `identity` in the inventory{where}"
+        )
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return Finding("here", "login key", mode & 0o077 == 0, f"{path} has mode {mode:o}", f"chmod 600 {path}")
 
 
 def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding]:
     """What each host answers."""
     tools: dict[str, set[str]] = {name: set() for name in inventory.rack.hosts}
     for planned in plan.asked if plan else ():
-        tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+        if not planned.instead:  # a stand-in is missed only where the first tool is
+            tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+    if plan is None:
+        yield Finding("here", "plan", None, "G1 could not be planned", "pytest -m G1 --plan --inventory FILE says why")
     asked = {
-        name: [Command("id", "id -u"), *(Command(f"tool {tool}", f"command -v {tool}") for tool in sorted(tools[name]))]
+        name: list(_questions(sorted(tools[name])))
         for name, host in inventory.rack.hosts.items()
         if host.access == "shell"
     }
@@ -116,54 +145,80 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
     finally:
         transport.close()
     for name in asked:
-        yield from _host(name, batches[name], tools[name])
+        yield from _host(name, batches[name], sorted(tools[name]))
 
 
-def _host(name: str, batch: Batch, tools: set[str]) -> Iterator[Finding]:
+def _questions(tools: Sequence[str]) -> Iterator[Command]:
+    yield Command("id", "id -u")
+    for tool in tools:
+        yield Command(f"tool {tool}", f"command -v {shlex.quote(tool)}")
+        if tool in VERSION:
+            yield Command(f"version {tool}", VERSION[tool])
+
+
+def _host(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     who = batch.answers["id"]
     if isinstance(who, CannotTell):
-        yield Finding(name, "reach", False, str(who), "the message says what to do")
+        what = (
+            "host key" if isinstance(who, HostKeyRefused) else "root" if isinstance(who, PermissionDenied) else "reach"
+        )
+        yield Finding(name, what, False, str(who), "the message says what to do")
         return
-    yield Finding(name, "reach", True, f"{batch.host_key}")
-    root = who.stdout.strip() == b"0"
-    yield Finding(
-        name,
-        "root",
-        root,
-        f"user id {who.stdout.decode(errors='replace').strip()}",
-        "become: sudo with a NOPASSWD rule, or log in as root",
-    )
+    yield Finding(name, "reach", True, "logged in")
+    yield Finding(name, "host key", True, batch.host_key)
+    user = who.stdout.decode(errors="replace").strip()
+    remedy = "become: sudo with a NOPASSWD rule, or log in as root"
+    yield Finding(name, "root", user == "0", f"user id {user or 'not told'}", remedy)
     if batch.clock is None:
         yield Finding(name, "clock", None, "no time given", "check `date` on the host")
     else:
         middle = (batch.clock.low + batch.clock.high) / 2
         good = abs(middle) <= _CLOCK_SECONDS
-        yield Finding(
-            name, "clock", good, f"{middle:+.3f} s against this machine", "synchronise both with NTP (chrony)"
-        )
-    missing = sorted(
-        tool for tool in tools if isinstance(answer := batch.answers[f"tool {tool}"], Answer) and answer.status != 0
-    )
-    found = f"{len(tools) - len(missing)} of {len(tools)} tools" + (
-        f"; missing: {', '.join(missing)}" if missing else ""
-    )
-    yield Finding(name, "tools", not missing, found, "install them, or declare those facts in the inventory")
+        found = f"{middle:+.3f} s against this machine"
+        yield Finding(name, "clock", good, found, "synchronise both with NTP (chrony)")
+    yield from _tools(name, batch, tools)
+
+
+def _tools(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
+    answers = {tool: batch.answers[f"tool {tool}"] for tool in tools}
+    untold = [tool for tool, answer in answers.items() if isinstance(answer, CannotTell)]
+    missing = [tool for tool, answer in answers.items() if isinstance(answer, Answer) and answer.status != 0]
+    found = f"{len(tools) - len(missing) - len(untold)} of {len(tools)} tools"
+    found += f"; missing: {', '.join(missing)}" if missing else ""
+    found += f"; not told: {', '.join(untold)}" if untold else ""
+    good = False if missing else None if untold or not tools else True
+    yield Finding(name, "tools", good, found, "install them, or declare those facts in the inventory")
+    versions = [f"{tool} {version}" for tool in tools if (version := _version(batch.answers.get(f"version {tool}")))]
+    if versions:
+        yield Finding(name, "versions", True, ", ".join(versions))
+
+
+def _version(answer: Answer | CannotTell | None) -> str:
+    if not isinstance(answer, Answer):
+        return ""
+    said = (answer.stdout + answer.stderr).decode("utf-8", "replace")
+    number = re.search(r"\b[vV]?(\d+(?:\.\d+)+[\w.-]*|\d+\b)", said)
+    return number[1].rstrip(".") if number and answer.status == 0 else ""
 
 
 @click.command("doctor")
-@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True)
-@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True, help="the rack")
 @click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help="where raw outputs are kept",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="findings with stable keys, for programs")
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     """Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be mended first."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        shown = [{**asdict(finding), "remedy": "" if finding.good else finding.remedy} for finding in findings]
+        click.echo(json.dumps(shown, ensure_ascii=False))
     else:
         words: dict[bool | None, str] = {True: "ok", False: read("mend"), None: read("unknown")}
         rows: list[tuple[Any, ...]] = [

@@ -11,14 +11,17 @@ import click
 
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
+from kvgate.agreement import Agreement
 from kvgate.errors import Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
-from kvgate.reports import terminal
+from kvgate.reports import basis, terminal
 from kvgate.reports.messages import Reader, language
 
-_LEDGER = click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+_LEDGER = click.option(
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
 
 
@@ -112,6 +115,12 @@ def _verdict(row: StoredVerdict) -> dict[str, Any]:
     }
 
 
+def _agreement(book: Ledger, run: RunRecord) -> Agreement:
+    """Return the agreement that the run went by, not the one of this installation."""
+    content = next(found.content for found in book.revisions(run.campaign) if found.digest == run.acceptance_digest)
+    return agreements.stored(content)
+
+
 @click.command("show")
 @click.argument("run")
 @_LEDGER
@@ -127,7 +136,9 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
     if as_json:
         rows = [_verdict(row) for row in recorded.values()]
         missing = [{"clause": item.clause, "subject": item.subject} for item in book.outcome(record).missing]
-        click.echo(json.dumps({**summary, "verdicts": rows, "missing": missing}, ensure_ascii=False))
+        overlaid = [asdict(change) for change in _agreement(book, record).overlaid]
+        found = {**summary, "overlaid": overlaid, "verdicts": rows, "missing": missing}
+        click.echo(json.dumps(found, ensure_ascii=False))
         return
     out.print(
         read(
@@ -142,7 +153,12 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
         )
     )
     out.print(read("evidence: {path}", path=record.evidence))
-    clauses = agreements.read().acceptance.clauses
+    agreement = _agreement(book, record)
+    for line in basis.overlaid(agreement.overlaid, read):
+        out.print(line, soft_wrap=True)
+    if declared := sum(row.basis == "declared" for row in recorded.values()):
+        out.print(read("{count} verdicts were declared by people, not measured: --all shows by whom", count=declared))
+    clauses = agreement.acceptance.clauses
     ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
     table = [
         (

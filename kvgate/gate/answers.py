@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from checks.nvme.probes import controllers
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused
+from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
+from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
 
@@ -31,6 +33,7 @@ class Answers:
         self.evidence = evidence
         self._index: dict[tuple[str, str, int], int] = {}
         self._met: dict[tuple[str, int], Met] = {}
+        self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
@@ -40,6 +43,8 @@ class Answers:
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
         self._met[host, sample] = met
+        if met.boot_id:
+            self._boots.setdefault(host, set()).add(met.boot_id)
 
     def numbers(self, host: str, probe: Probe[Any], sample: int = 1) -> list[int]:
         """Return the evidence number of an answer, as a list of one, or none."""
@@ -47,8 +52,16 @@ class Answers:
         return [] if number is None else [number]
 
     def fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        """Read a fact. Raises CannotTell with the reason; reads each answer once."""
+        """Read a fact. Raises CannotTell with the reason; reads each answer once.
+
+        A host that booted in the middle of the run tells nothing: its devices may have other names since, its counters
+        began anew, and two of its answers need not be about one machine state.
+        """
+        if len(self._boots.get(host, ())) > 1:
+            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
+        if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
+            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -59,13 +72,24 @@ class Answers:
             raise found
         return found  # type: ignore[no-any-return]
 
+    def _still_named(self, host: str, probe: Probe[Any]) -> None:
+        # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial
+        # must still have its name: a disk that was pulled and put back takes another one, and its old name may be another's.
+        try:
+            trees = [self.fact(host, controllers(), sample) for sample in (1, 2)]
+        except CannotTell:
+            return  # not read twice: nothing to compare with
+        before, after = (device_names(host, probe, tree) for tree in trees)
+        if before != after:
+            moved = ", ".join(f"{before[one]} to {after[one]}" for one in before if before[one] != after[one])
+            raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
+
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
-        number = self._index.get((host, probe.command(), sample))
-        if number is None:
-            raise CannotTell(f"{host} was not asked in this run: {probe.command()}")
-        kept = self.evidence.answer(number)
+        kept = self.evidence.answer(self._index[host, probe.command(), sample])
         if isinstance(kept, StoredFailure):
             raise kept.error()
+        if probe.devices:
+            self._still_named(host, probe)
         return read(host, probe, kept)
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:
@@ -74,7 +98,11 @@ class Answers:
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
             raise CannotTell(f"{host} was not met twice in this run")
-        if not first.boot_id or first.boot_id != second.boot_id:
+        if not first.boot_id and not second.boot_id:
+            raise NotAskable(
+                f"{host} is asked one command at a time, so nobody knows whether it was rebooted in between"
+            )
+        if first.boot_id != second.boot_id:
             raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
         return second.monotonic - first.monotonic
 
@@ -93,6 +121,8 @@ class Answers:
         met = self._met.get((host, 1))
         if met is None:
             raise self._why(host)
+        if met.clock is None and not met.boot_id:
+            raise NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
         if met.clock is None:
             raise CannotTell(f"{host} did not tell its time")
         return met.clock.low, met.clock.high

@@ -16,11 +16,15 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One question to one host; ``samples`` is 2 where counters are judged by difference."""
+    """One question to one host; ``samples`` is 2 where counters are judged by difference.
+
+    ``instead``: read only where the first way to ask could not be told.
+    """
 
     host: str
     probe: Probe[Any]
     samples: int = 1
+    instead: bool = False
 
     @property
     def key(self) -> str:
@@ -89,15 +93,15 @@ class Rehearsal:
     hosts: set[str] = field(default_factory=set)
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
 
-    def _note(self, host: str, probe: Probe[Any], samples: int = 1) -> Any:
+    def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
-        self.needs.append(Need(host, probe, samples))
+        self.needs.append(Need(host, probe, samples, instead))
         return _Hole()
 
     def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
         """Note one question and its stand-in."""
         if otherwise is not None:
-            self._note(host, otherwise)
+            self._note(host, otherwise, instead=True)
         return self._note(host, probe)
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:

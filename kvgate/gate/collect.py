@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from checks.nvme.probes import controllers
-from checks.probe import Device, Probe
-from checks.probe import UnreadableOutput as Ambiguous
-from kvgate.errors import CannotTell, DeviceAbsent
+from checks.probe import Probe
+from kvgate.errors import CannotTell
 from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.ask import Need
+from kvgate.gate.naming import device_names
 from kvgate.transport.base import Batch, Command, Transport
 
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
@@ -101,42 +101,39 @@ def _round(
             line = key
             if probe.devices:
                 try:
-                    line = probe.command(_names(host, probe, answers))
+                    line = probe.command(device_names(host, probe, answers.fact(host, controllers())))
                 except CannotTell as error:
                     failed[host][key] = error
                     lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
                     continue
             commands[host].append(Command(key, line, probe.limit))
             lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
-    batches = transport.run({host: asked for host, asked in commands.items() if asked or not failed.get(host)})
-    for host in questions:
-        batch = batches.get(host) or Batch(host, {})
+
+    def keep(batch: Batch) -> None:
+        host = batch.host
         if host in failed:
             batch = replace(batch, answers={**batch.answers, **failed[host]})
         for key, number in answers.evidence.keep(batch, lines[host], sample).items():
             answers.keep(host, key, sample, number)
         if batch.host_key:
             answers.meet(host, sample, Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic))
-        if progress is not None and host in batches:
+        if progress is not None and host in asked:
             progress(title, batch)
 
+    asked = {host: wanted for host, wanted in commands.items() if wanted or not failed.get(host)}
+    for host in questions:
+        if host not in asked:
+            keep(Batch(host, {}))
+    for batch in transport.each(asked):
+        keep(batch)
 
-def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
-    tree = answers.fact(host, controllers())
-    names: dict[Device, str] = {}
-    for device in probe.devices:
-        try:
-            if device.kind == "namespace":
-                name = tree.namespace(device.serial)
-            else:
-                controller = tree.controller(device.serial)
-                name = controller.name if controller else None
-        except Ambiguous as error:
-            raise DeviceAbsent(f"{host}: {error}") from None
-        if name is None:
-            raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
-        names[device] = f"/dev/{name}"
-    return names
+
+def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:
+    """Tell answers which boots earlier rounds of the same run met, so that none of them is put beside another boot's."""
+    found = answers or Answers(evidence)
+    for batch in evidence.batches():
+        found.meet(batch.host, 0, Met(batch.host_key, batch.boot_id, batch.clock, batch.monotonic))
+    return found
 
 
 def replay(evidence: Evidence) -> Answers:

@@ -18,8 +18,9 @@ from kvgate.agreement import Agreement
 from kvgate.errors import KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
-from kvgate.gate.collect import Progress, replay
+from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.options import Options
+from kvgate.gate.sealed import vouched
 from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Planned:
-    """One line of a plan: a question to a host and the clauses that need it."""
+    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told."""
 
     host: str
     command: str
     level: str
     samples: int
     clauses: tuple[str, ...]
+    instead: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,15 @@ class Prepared:
         """Everything that is owed, and every command that would run where."""
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
+        first: set[tuple[str, str]] = set()
         for test in tests:
             for need in session.rehearse([test]).needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
+                first |= set() if need.instead else {(need.host, need.key)}
         asked = tuple(
-            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)))
+            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
         owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
@@ -110,6 +114,7 @@ def find_run(options: Options, name: str) -> Path:
 
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
+    vouched(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
@@ -149,6 +154,8 @@ class Started:
         if self.live:
             self._transport = transport_for(self.session.inventory)
             self.session.look(tests, self._transport, progress)
+            if self.session.evidence is not None:
+                self.session.answers = with_boots(self.session.answers, self.session.evidence)
 
     def __enter__(self) -> Started:
         return self
@@ -227,7 +234,8 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     run = ledger.unfinished(prepared.inventory.rack.campaign, gate)
     if run is None:
         raise NotAllowed(f"no unfinished run of {gate} in this campaign: leave --only-stale away")
-    if run.acceptance_digest != prepared.agreement.digest or run.fingerprint != prepared.inventory.fingerprint:
+    same = (prepared.agreement.digest, prepared.inventory.fingerprint, prepared.inventory.text_digest)
+    if (run.acceptance_digest, run.fingerprint, run.inventory_digest) != same:  # one word of the order is another order
         raise NotAllowed(
             f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
             "leave --only-stale away and start a new attempt"

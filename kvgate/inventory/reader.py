@@ -17,6 +17,7 @@ from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
 from kvgate.inventory.faults import faults
 from kvgate.inventory.model import Rack
+from kvgate.inventory.relations import contradictions
 from kvgate.inventory.strict_yaml import Document, Key
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
@@ -75,7 +76,7 @@ def _check(document: Document) -> Inventory:
         found += faults(error, document, Rack)
     found += _used_twice(document, data)
     if rack is not None:
-        found += _relations(document, rack)
+        found += contradictions(document, rack)
     if found or rack is None:
         unique = dict.fromkeys(sorted(found, key=lambda fault: (fault.line, fault.column)))
         raise BadInput(tuple(unique))
@@ -153,34 +154,3 @@ def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
 def _port(data: dict[str, Any], path: Key) -> str:
     host = data["hosts"].get(path[1])
     return f":{host.get('port', 22)}" if isinstance(host, dict) else ""
-
-
-def _relations(document: Document, rack: Rack) -> Iterator[Fault]:
-    """What no single value can show: parts that must exist elsewhere in the file."""
-    for name, host in rack.hosts.items():
-        here: Key = ("hosts", name)
-        for index, raid in enumerate(host.raid):
-            members = sum(disk.role == "member" for disk in host.disks)
-            if host.access != "none" and members != raid.members:
-                yield document.fault(
-                    (*here, "raid", index, "members"),
-                    f"{raid.members} members, but {members} disks of role member",
-                    "the same number",
-                )
-        if host.access == "commands" and not host.commands:
-            yield document.fault((*here, "access"), "commands, but no list of them", "commands: [nvme, smartctl, ...]")
-        for index, link in enumerate(host.nvmeof):
-            if not any(link.address == nic.address for other in rack.hosts.values() for nic in other.nics):
-                yield document.fault(
-                    (*here, "nvmeof", index, "address"),
-                    f"{link.address}, which no port of this rack carries",
-                    "the address of a storage port of the array",
-                )
-        for group in ("disks", "nics", "mounts", "nvmeof", "raid"):
-            names = [getattr(part, _IDENTITY[group]) for part in getattr(host, group)]
-            for index, value in enumerate(names):
-                if value in names[:index]:
-                    yield document.fault((*here, group, index), f"{value!r} a second time", "each once a host")
-
-
-_IDENTITY = {"disks": "serial", "nics": "name", "mounts": "path", "nvmeof": "nqn", "raid": "device"}

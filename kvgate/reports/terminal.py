@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import IO
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.decision import Decision, Owed
@@ -16,6 +16,7 @@ from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
+from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
@@ -85,9 +86,25 @@ def summary(session: GateSession, stream: IO[str]) -> None:
                 out.print(
                     _clause(session, clause, outcome, [owed for owed in rest if owed.clause == clause], read, weight)
                 )
+    for line in _basis(session, read):
+        out.print(Text(line), soft_wrap=True)
     for line in dict.fromkeys((*session.remarks, *session.trouble)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))
+
+
+def _basis(session: GateSession, read: Reader) -> Iterator[str]:
+    rack = session.inventory.rack
+    people = [item for item, judged in session.judged.items() if judged.basis == "declared"]
+    parts = (
+        list(basis.overlaid(session.agreement.overlaid, read)),
+        list(basis.declared(people, rack, read)),
+        list(basis.not_covered(rack, read)),
+    )
+    if any(parts):
+        yield ""
+    for part in parts:
+        yield from part
 
 
 def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
@@ -202,8 +219,9 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
 
 
 def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings."""
-    table = Table(*head, box=None, pad_edge=False)
+    """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
+    columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
+    table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
     return table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -57,10 +57,14 @@ class Batch:
 class Transport(Protocol):
     """A way to ask many hosts. No method raises for a host that fails: the reason stands in its batch."""
 
+    def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
+        """Ask all hosts at once, each its own commands, and yield one batch a host as they come in; none is held."""
+        ...
+
     def run(
         self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
     ) -> dict[str, Batch]:
-        """Ask all hosts at once, each its own commands; returns one batch for each host named."""
+        """As :meth:`each`, all batches together, by host in the order asked; ``progress`` sees each as it comes in."""
         ...
 
     def close(self) -> None:

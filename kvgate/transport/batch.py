@@ -16,6 +16,11 @@ _NONCE = re.compile(r"[0-9a-f]{32}")
 _NUMBER = rb"(0|[1-9]\d{0,14})"
 _EPOCH = rb"(\d{1,12}(?:\.\d{1,9})?)"
 _LONGEST_LINE = 256  # bytes; a line of the frame is never longer
+#: Lines of a frame, after the mark: compiled once, while a pattern with the nonce in it would be compiled for every host.
+_BEGIN = re.compile(rb"BEGIN " + _EPOCH + rb" (-|[0-9a-f-]{1,64})")
+_ROW = re.compile(rb"R " + rb" ".join([_NUMBER, rb"(\d{1,3})", _NUMBER, _NUMBER, rb"([01])", _NUMBER]))
+_DATA = re.compile(rb"DATA")
+_END = re.compile(rb"END " + _NUMBER + rb" " + _EPOCH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """All frames of complete chunks. ``garbled`` says where the stream stopped to make sense; then nothing after it counts.
+    """All frames of complete chunks. ``garbled`` says where the stream stopped to make sense; then none of it counts.
 
     ``began`` and ``ended`` are the host's clock as it printed it, ``complete`` is True when END arrived and agrees.
     """
@@ -110,18 +115,17 @@ class _Reader:
         if start < 0:
             return Reply()
         self.at = start
-        begin = self._line(rb"BEGIN " + _EPOCH + rb" (-|[0-9a-f-]{1,64})")
+        begin = self._line(_BEGIN)
         if begin is None:
             return Reply(garbled=self._where("the first line"))
         began, boot_id, began_at = begin[1].decode(), begin[2].decode(), self.at
         ended, garbled = "", ""
         while self.at < len(self.data):
-            if end := self._line(rb"END " + _NUMBER + rb" " + _EPOCH):
+            if end := self._line(_END):
                 if int(end[1]) == len(self.frames):
                     ended = end[2].decode()
                 else:
                     garbled = f"the host counted {int(end[1])} answers, {len(self.frames)} arrived"
-                    self.frames.clear()
                 break
             before = self.at
             chunk = self._chunk()
@@ -129,6 +133,8 @@ class _Reader:
                 garbled = "" if self._cut(before) else self._where("the frames")
                 break
             self.frames |= chunk
+        if garbled:
+            self.frames.clear()
         return Reply(
             MappingProxyType(self.frames),
             began,
@@ -143,11 +149,12 @@ class _Reader:
     def _mark(self, word: str) -> bytes:
         return f"KVGATE {self.nonce} {word}".encode()
 
-    def _line(self, pattern: bytes) -> re.Match[bytes] | None:
+    def _line(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
         """Match one whole line of the frame at the present place and step over it."""
         end = self.data.find(b"\n", self.at, self.at + _LONGEST_LINE)
         line = bytes(self.data[self.at : end]) if end >= 0 else b""
-        found = re.fullmatch(self._mark("") + pattern, line)
+        mark = self._mark("")
+        found = pattern.fullmatch(line, len(mark)) if line.startswith(mark) else None
         if found is not None:
             self.at = end + 1
         return found
@@ -155,15 +162,14 @@ class _Reader:
     def _chunk(self) -> dict[int, Frame] | None:
         """Read manifest and data of one chunk that is whole and followed by nothing or by another line of ours."""
         manifest: dict[int, tuple[int, int, int, bool, int]] = {}
-        row = rb"R " + rb" ".join([_NUMBER, rb"(\d{1,3})", _NUMBER, _NUMBER, rb"([01])", _NUMBER])
-        while found := self._line(row):
+        while found := self._line(_ROW):
             index, status, out, err, cut, milliseconds = (int(word) for word in found.groups())
             if index in self.frames or index in manifest or index >= len(self.caps):
                 return None
             if max(out, err) > self.caps[index]:
                 return None
             manifest[index] = status, out, err, bool(cut), milliseconds
-        if self._line(rb"DATA") is None:
+        if self._line(_DATA) is None:
             return None
         size = sum(out + err for _, out, err, _, _ in manifest.values())
         self.short = self.at + size > len(self.data)

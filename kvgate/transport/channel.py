@@ -14,7 +14,7 @@ from kvgate.transport.link import LINGER, Bounds, Deadlines, Ending, Outcome
 
 _WINDOW = 1 << 24  # bytes in flight; paramiko's 2 MiB slow one stream down on a long link
 _PIECE = 1 << 18
-_TURN = 0.2  # seconds between looks at stderr while stdout is quiet
+_TURN = 0.5  # seconds between looks at stderr while stdout is quiet
 
 
 class NotStarted(LinkLost):

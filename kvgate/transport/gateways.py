@@ -24,6 +24,10 @@ _DEEPEST = 5
 _REMEMBERED = 30.0  # seconds that a failed jump host is not tried again for the next host behind it
 
 
+class JumpKeyRefused(HostKeyRefused):
+    """The key of a jump host was refused; ``presented`` is the jump host's, the host behind it showed none."""
+
+
 def transport_of(connection: fabric.Connection) -> paramiko.Transport | None:
     """Return the transport of an open connection, None when it was closed meanwhile."""
     client: paramiko.SSHClient = connection.client
@@ -110,7 +114,7 @@ class Gateways:
         try:
             return jump.transport(self, resolved, self._accepted(resolved), notes, depth)
         except HostKeyRefused as error:
-            raise HostKeyRefused(f"{error}; {endpoint} itself was never asked", error.presented) from error
+            raise JumpKeyRefused(f"{error}; {endpoint} itself was never asked", error.presented) from error
         except CannotTell as error:
             raise type(error)(f"jump host {error}; {endpoint} itself was never asked") from error
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from kvgate.errors import Unreachable
 from kvgate.transport import exchange, process
@@ -33,15 +33,20 @@ class LocalTransport:
         self._become = become
         self._deadlines = deadlines or Deadlines()
 
+    def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
+        """Run each host's commands here, one host after another."""
+        for host, wanted in commands.items():
+            yield exchange.shell(LocalLink(), host, wanted, become=self._become, deadlines=self._deadlines)
+
     def run(
         self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
     ) -> dict[str, Batch]:
         """Run each host's commands here, one host after another."""
         batches = {}
-        for host, wanted in commands.items():
-            batches[host] = exchange.shell(LocalLink(), host, wanted, become=self._become, deadlines=self._deadlines)
+        for batch in self.each(commands):
+            batches[batch.host] = batch
             if progress is not None:
-                progress(batches[host])
+                progress(batch)
         return batches
 
     def close(self) -> None:

@@ -45,20 +45,23 @@ class OpenSshLink:
     ) -> Outcome:
         """Run ``command`` on the host. Raises CannotTell when ssh could not log in."""
         first: Outcome | None = None
+        seen = self.host_key = ""
         for family in [self._family, *(f for f in _FAMILIES if f != self._family)]:
+            if seen and seen in family.split(","):
+                continue
             outcome = self._once(family, command, stdin, bounds, finished)
-            presented = [found[1].decode() for found in _PRESENTED.findall(bytes(outcome.stderr))]
+            presented = dict(_PRESENTED.findall(bytes(outcome.stderr)))  # key type -> fingerprint
             outcome.stderr = bytearray(_PRESENTED.sub(b"", bytes(outcome.stderr)))
-            if self._host.host_key in presented:
+            if self._host.host_key.encode() in presented.values():
                 self._family, self.host_key = family, self._host.host_key
+                first = None
                 break
             first = first or outcome
-            if not presented and first is not outcome:
-                outcome = first  # the server has no key of that family
-                continue
-            if not presented:
-                break
-            self.host_key = self.host_key or presented[0]
+            if not seen and not presented:
+                break  # no key exchange took place: ssh itself says why
+            for kind, fingerprint in () if seen else presented.items():
+                seen, self.host_key = kind.decode(), fingerprint.decode()
+        outcome = first or outcome
         if outcome.status == 255 or outcome.ending is Ending.SILENT:
             self._explain(outcome)
         return outcome

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from kvgate.transport import channel, exchange
 from kvgate.transport.base import Batch, Command
 from kvgate.transport.batch import check
 from kvgate.transport.fan_out import FanOut
-from kvgate.transport.gateways import Gateways, transport_of
+from kvgate.transport.gateways import Gateways, JumpKeyRefused, transport_of
 from kvgate.transport.hostkeys import Accepted
 from kvgate.transport.keys import Keyring
 from kvgate.transport.link import Bounds, Deadlines, Link, Outcome
@@ -39,6 +40,7 @@ class SshTransport:
         deadlines: Deadlines | None = None,
         config: Path | None = None,
     ) -> None:
+        logging.getLogger("paramiko").setLevel(logging.CRITICAL + 1)  # what happened stands in the batches
         self._hosts = dict(hosts)
         self._defaults = defaults or Defaults()
         self._workers = workers
@@ -49,10 +51,8 @@ class SshTransport:
         self._gateways = Gateways(self._resolver, Keyring(), self._deadlines, pinned)
         self._links: dict[str, _Held] = {name: _Held() for name in self._hosts}
 
-    def run(
-        self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
-    ) -> dict[str, Batch]:
-        """Ask all hosts at once; ``progress`` is called in this thread as each batch comes in.
+    def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
+        """Ask all hosts at once and yield each batch as it comes in.
 
         Raises ValueError for a command that cannot be sent and KeyError for a host that is not in the inventory.
         """
@@ -60,7 +60,6 @@ class SshTransport:
             if name not in self._hosts:
                 raise KeyError(name)
             check(wanted)
-        batches: dict[str, Batch] = {}
         pool: FanOut[str, Batch] = FanOut(
             lambda name: self._ask(name, commands[name]),
             workers=self._workers,
@@ -69,8 +68,15 @@ class SshTransport:
                 name, commands[name], TimedOut(f"{name}: the transport itself hangs; run again")
             ),
         )
-        for name, batch in pool.run(commands):
-            batches[name] = batch
+        return (batch for _, batch in pool.run(commands))
+
+    def run(
+        self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
+    ) -> dict[str, Batch]:
+        """Ask all hosts at once; ``progress`` is called in this thread as each batch comes in. Raises as :meth:`each`."""
+        batches: dict[str, Batch] = {}
+        for batch in self.each(commands):
+            batches[batch.host] = batch
             if progress is not None:
                 progress(batch)
         return {name: batches[name] for name in commands}
@@ -104,7 +110,8 @@ class SshTransport:
             try:
                 return self._converse(name, host, commands, held, notes)
             except HostKeyRefused as error:
-                return exchange.refused(name, commands, error, notes, host_key=error.presented)
+                key = "" if isinstance(error, JumpKeyRefused) else error.presented
+                return exchange.refused(name, commands, error, notes, host_key=key)
             except CannotTell as error:
                 key = held.link.host_key if held.link is not None else ""
                 return exchange.refused(name, commands, error, notes, host_key=key)
@@ -129,7 +136,8 @@ class SshTransport:
 
     def _link(self, name: str, host: Host, notes: list[str]) -> Link:
         user = host.user or self._defaults.user
-        identity = Path(self._defaults.identity).expanduser() if self._defaults.identity else None
+        own = host.identity or self._defaults.identity
+        identity = Path(own).expanduser() if own else None
         endpoint = self._resolver.resolve(host.address, host.port if host.port != 22 else None, user)
         if identity is not None:
             endpoint = replace(endpoint, identities=(identity, *endpoint.identities))
@@ -176,10 +184,11 @@ class SshLink:
         if self._connection is not None:
             self.close()
             self.notes.append("connected again: the host had ended the idle connection")
+        self.host_key = ""
         self._connection = self._gateways.login(self._endpoint, self._accepted, self.notes)
         transport = transport_of(self._connection)
         key = transport.get_remote_server_key() if transport is not None else None
-        self.host_key = key.fingerprint if key is not None else self.host_key
+        self.host_key = key.fingerprint if key is not None else ""
 
     def close(self) -> None:
         """End the connection."""

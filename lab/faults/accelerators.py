@@ -244,7 +244,7 @@ _LAST_ROWS = (
 _ASCEND = (
     _fault(
         "ascend", "card-dropped", "one NPU stands on the bus and the driver does not list it",
-        _new(_INFO, _LAST_ROWS, ""), stops=(1,), undecided=(2, 3, 7, 15, 17, 19),
+        _new(_INFO, _LAST_ROWS, ""), stops=(1,), undecided=(2, 3, 7, 15, 17, 19, 27),
     ),
     _fault(
         "ascend", "alarm", "one NPU raises an alarm", _new(_INFO, "910B3               | OK   ", "910B3               | Alarm"),
@@ -256,7 +256,11 @@ _ASCEND = (
     ),
     _fault(
         "ascend", "other-driver", "one node runs another NPU driver",
-        _new(_INFO, "Version: 24.1.0  ", "Version: 24.1.0.3"), stops=(3,),
+        _new(_INFO, "Version: 24.1.0  ", "Version: 24.1.0.3"), stops=(3, 27),
+    ),
+    _fault(
+        "ascend", "other-bin", "one NPU is a 910B2 among 910B3: the order names both by 910B",
+        _new(_INFO, "| 6     910B3", "| 6     910B2"), stops=(27,),
     ),
     _fault(
         "ascend", "older-cann", "CANN is a release candidate instead of the release ordered",

@@ -17,6 +17,7 @@ _TARGET = r"grep -Hs '' /sys/kernel/config/nvmet/.*"
 _NVME1 = "/sys/class/nvme/nvme1"
 _HEAD = "/sys/class/nvme-subsystem/nvme-subsys1/nvme1n1"
 _ONE, _TWO = node(1, "rocm").values, node(2, "rocm").values
+_COPIED = f'/etc/nvme/config.json:[{{"hostnqn": "{_ONE["hostnqn"]}", "subsystems": []}}]\n'
 _OTHER_NQN = "nqn.2024-03.example.kvarray:fx100-b"
 
 #: What cannot be told any more once the subsystem is not connected.
@@ -128,6 +129,12 @@ FAULTS: tuple[Fault, ...] = (
         "cloned-host-identity", "node-02 was cloned from node-01 with its host NQN and host ID.",
         Edit(_FILES, replace=((_TWO["hostnqn"], _ONE["hostnqn"]), (f"hostid:{_TWO['hostid']}", f"hostid:{_ONE['hostid']}"))),
         Edit(_TREE, replace=((_TWO["hostnqn"], _ONE["hostnqn"]), (f"hostid:{_TWO['hostid']}", f"hostid:{_ONE['hostid']}"))),
+        stops="29", on="node-02",
+    ),
+    _fault(
+        "cloned-config-json", "node-02 connects under node-01's host NQN, which a copied config.json brought along.",
+        Edit(_FILES, replace=(("/proc/sys/kernel", f"{_COPIED}/proc/sys/kernel"),)),
+        Edit(_TREE, replace=((_TWO["hostnqn"], _ONE["hostnqn"]),)),
         stops="29", on="node-02",
     ),
     _fault(

@@ -8,6 +8,7 @@ from lab.machine import Edit
 _TREE = r"grep -Hs '' /proc/sys/kernel/osrelease /sys/module/nvme_core/.*"
 _SMART = r"nvme smart-log /dev/nvme{n} -o json"
 _NVME2 = "/sys/class/nvme/nvme2"
+_KERNEL = "/proc/sys/kernel/osrelease:6.8.0-60-generic\n"
 
 
 def _tree(*pairs: tuple[str, str], every: bool = False, again: bool = False) -> tuple[Edit, ...]:
@@ -31,6 +32,23 @@ def _second_disk(serial: str) -> tuple[Edit, ...]:
 #: Clauses that need a disk found by its serial, and those of them that are asked of the array's disks only.
 _BY_SERIAL = frozenset(f"G1.2.{number}" for number in range(3, 24))
 _NEW_ONLY = frozenset({"G1.2.10", "G1.2.12", "G1.2.22"})
+
+#: What looks like a fault and is none.
+TWINS: tuple[Fault, ...] = (
+    Fault(
+        "lsblk-before-2.37",
+        "the host's util-linux knows one mount point a device only",
+        "all",
+        edits=(
+            Edit(
+                r"lsblk .*MOUNTPOINTS",
+                stdout="",
+                stderr="lsblk: unknown column: NAME,TYPE,SIZE,FSTYPE,MOUNTPOINTS\n",
+                status=1,
+            ),
+        ),
+    ),
+)
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -228,6 +246,26 @@ FAULTS: tuple[Fault, ...] = (
         ),
     ),
     Fault(
+        "disk-sends-bad-packets",
+        "the port above a disk corrects what the disk sends; the disk itself sees nothing",
+        "fx100-a",
+        stops=frozenset({"G1.2.20"}),
+        edits=_tree(
+            (
+                "nvme2/device/../aer_dev_correctable:TOTAL_ERR_COR 0",
+                "nvme2/device/../aer_dev_correctable:TOTAL_ERR_COR 3",
+            ),
+            again=True,
+        ),
+    ),
+    Fault(
+        "aer-counted-by-nobody",
+        "the firmware did not hand AER over: every counter is there and reads zero for ever",
+        "node-01",
+        undecided=frozenset({"G1.2.19", "G1.2.20", "G1.3.20"}),
+        edits=(Edit(r"grep -Hs '' \S+ /sys/bus/pci_express/drivers/aer/.*", stdout=_KERNEL),),
+    ),
+    Fault(
         "disk-aer-kept-by-firmware",
         "the firmware keeps the error counters to itself",
         "node-01",
@@ -276,7 +314,7 @@ FAULTS: tuple[Fault, ...] = (
         "a baseline disk is mounted for something else as well",
         "node-01",
         stops=frozenset({"G1.2.23"}),
-        edits=(Edit(r"lsblk .*", replace=(('"/mnt/nvme0"', '"/mnt/nvme0", "/var/lib/docker"'),)),),
+        edits=(Edit(r"lsblk .*MOUNTPOINTS", replace=(('"/mnt/nvme0"', '"/mnt/nvme0", "/var/lib/docker"'),)),),
     ),
     Fault(
         "disk-no-nvme-cli",

@@ -47,6 +47,13 @@ _HARDWARE = (
         (_SOCKETS, _SOCKETS.replace("2", "1")),
     ),
     _fault(
+        "host-core-missing",
+        "one core of the second processor is dead: lscpu still prints 96 cores a socket",
+        "G1.1.3",
+        "lscpu -J",
+        ('"0-383"', '"0-190,192-382"'),
+    ),
+    _fault(
         "host-cores-not-told",
         "lscpu cannot tell the sockets",
         "",
@@ -100,11 +107,18 @@ _HARDWARE = (
         again=True,
     ),
     _fault(
+        "host-memory-corrected-often",
+        "a memory module needed hundreds of corrections since boot, none in the seconds it was watched",
+        "G1.1.29",
+        _EDAC,
+        ("mc1/ce_count:0", "mc1/ce_count:612"),
+    ),
+    _fault(
         "host-edac-not-loaded",
         "no driver counts memory errors",
         "",
         _EDAC,
-        undecided=frozenset({"G1.1.7", "G1.1.8"}),
+        undecided=frozenset({"G1.1.7", "G1.1.8", "G1.1.29"}),
         stdout="/proc/sys/kernel/random/boot_id:0a1b2c3d-1111-4b4b-8c8c-000000000001\n",
     ),
     _fault(
@@ -113,7 +127,7 @@ _HARDWARE = (
         "",
         _EDAC,
         ("mc0/ue_count:0", "mc0/ue_count:N/A"),
-        undecided=frozenset({"G1.1.7", "G1.1.8"}),
+        undecided=frozenset({"G1.1.7", "G1.1.8", "G1.1.29"}),
     ),
     _fault(
         "host-bios-old", "one node has an older firmware", "G1.1.9 G1.1.27", _DMI, ("Version: 2.3.7", "Version: 2.1.4")
@@ -241,6 +255,13 @@ _SYSTEM = (
         ("Max open files            1048576 ", "Max open files            1024    "),
     ),
     _fault(
+        "host-service-down-and-few-files",
+        "the service does not run and would start with the usual soft limit on open files",
+        "G1.1.15",
+        _LIMITS,
+        stdout="LoadState=loaded\nActiveState=inactive\nMainPID=0\nLimitMEMLOCKSoft=infinity\nLimitNOFILESoft=1024\n",
+    ),
+    _fault(
         "host-service-missing",
         "the service is not installed",
         "G1.1.15",
@@ -305,6 +326,14 @@ _TIME = (
     _fault("host-clock-off", "the clock is 4 ms off its source", "G1.1.19", _CHRONY, ("-0.000021347", "-0.004021347")),
     _fault(
         "host-clock-stale", "the time source fell silent days ago", "G1.1.19", _CHRONY, ("0.000287115", "0.412087115")
+    ),
+    _fault(
+        "host-clock-follows-itself",
+        "chrony serves its own clock ('local stratum 10') and calls it synchronised",
+        "G1.1.19",
+        _CHRONY,
+        stdout="7F7F0101,,10,1795960150.173130124,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,0.000000000,"
+        "0.000000000,0.0,Normal\n",
     ),
     _fault(
         "host-clock-unsynchronised-kernel",

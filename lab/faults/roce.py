@@ -10,13 +10,11 @@ _PORT = r"grep -Hs '' /sys/class/infiniband/mlx5_0/ports/1/state .*"
 _COUNTERS = r"grep -Hs '' /sys/class/infiniband/mlx5_0/ports/1/hw_counters/\*"
 _DEVINFO = r"ibv_devinfo -v -d mlx5_0 -i 1"
 _CM = r"grep -Hs '' /sys/kernel/config/rdma_cm/.*"
-_CM_MODE = r"cma_roce_mode .*"
-_CM_TOS = r"cma_roce_tos .*"
 _MLNX = r"mlnx_qos -i .*"
 _DCB = r"sh -c 'dcb .*"
 _ECN = r"grep -Hs '' /sys/kernel/debug/bnxt_re/\S+ /sys/class/net/\w+/ecn/roce_np/enable/.*"
 _FIGURES = r"grep -Hs '' /sys/class/infiniband/mlx5_0/tc/1/traffic_class .*"
-_NPU = r"sh -c 'for i; do for q in pfc dscp_to_tc.*"
+_NPU = r"sh -ec 'for i; do for q in pfc dscp_to_tc.*"
 _ETHTOOL = r"ethtool -S \w+"
 _PORTS = "/sys/class/infiniband/mlx5_0/ports/1"
 _SIDES = "/sys/class/net/ens1f0np0/ecn"
@@ -81,7 +79,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("cm-unmarked", "storage connections of one node run unmarked (TOS 0)", "node-01", _c(6),
           edits=(Edit(_CM, (("tos:106", "tos:0"),)),)),
     Fault("cm-defaults-unknown", "neither the configfs directory nor the vendor's tools exist", "node-01",
-          undecided=_c(5, 6), edits=(Edit(_CM, stdout="", status=2), *_absent(_CM_MODE, _CM_TOS))),
+          undecided=_c(5, 6), edits=(Edit(_CM, stdout="", status=2),)),
     Fault("roce-mtu-1024", "RoCE MTU 1024: the interface has MTU 1500", "node-02", _c(7),
           edits=(Edit(_DEVINFO, (("active_mtu:\t\t4096 (5)", "active_mtu:\t\t1024 (3)"),)),)),
     Fault("ibv-devinfo-missing", "rdma-core's tools are not installed", "node-02", undecided=_c(7), edits=_absent(_DEVINFO)),
@@ -156,8 +154,6 @@ TWINS: tuple[Fault, ...] = (
               (f"{_PORTS}/gid_attrs/types/2:IB/RoCE v1", f"{_PORTS}/gid_attrs/types/2:RoCE v2"),
               (f"{_PORTS}/gid_attrs/types/3:RoCE v2", f"{_PORTS}/gid_attrs/types/3:IB/RoCE v1"),
           )),)),
-    Fault("cm-defaults-by-tool", "the configfs directory does not exist; the vendor's tools tell", "node-01",
-          edits=(Edit(_CM, stdout="", status=2),)),
     Fault("mlnx-qos-missing", "mlnx_qos is missing on one node: the kernel's DCB interface answers", "node-01", edits=_absent(_MLNX)),
     Fault("old-roce-errors", "errors of long ago stand in the counters and do not grow: nothing is wrong", "node-01",
           edits=(Edit(_COUNTERS, (("packet_seq_err:2", "packet_seq_err:131"),)),)),

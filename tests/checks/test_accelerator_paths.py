@@ -139,6 +139,8 @@ def node(**changes: str | None) -> Cards:
         ({"a": node(firmware=None), "b": node(firmware=None)}, UNDECIDED),
         ({"a": node(firmware=None), "b": node(firmware=None, driver="6.10.5")}, STOP),
         ({"a": node(), "b": Cards(())}, UNDECIDED),
+        ({"a": node(), "b": node(model="MI300X")}, STOP),
+        ({"a": node(model=None), "b": node(model=None)}, UNDECIDED),
     ],
 )
 def test_all_alike(hosts: dict[str, Cards], outcome: Outcome) -> None:

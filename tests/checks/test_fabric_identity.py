@@ -30,6 +30,9 @@ def host(nqn: str | None = "nqn.a", uuid: str | None = "a", **more: object) -> N
         ((host("nqn.a", "a"), host("nqn.a", "a"), host(None, None)), "STOP"),
         ((host("nqn.a", "a"), host(None, "b")), "UNDECIDED"),
         ((host("nqn.a", "a"), host("nqn.b", None)), "UNDECIDED"),
+        ((host("nqn.a", "a", config_nqns=("nqn.c",)), host("nqn.b", "b", config_nqns=("nqn.C",))), "STOP"),
+        ((host("nqn.a", "a"), host("nqn.b", "b", config_nqns=("nqn.a",))), "STOP"),
+        ((host("nqn.a", "a", config_nqns=("nqn.a", "nqn.c")), host("nqn.b", "b")), "PASS"),
         ((), "UNDECIDED"),
     ],
 )
@@ -48,6 +51,7 @@ def test_a_shared_identity_names_the_hosts() -> None:
     [
         (of(path(hostnqn="nqn.a", hostid="a")), host(), "PASS"),
         (of(path(hostnqn="nqn.c", hostid="a")), host(config_nqns=("nqn.c",)), "PASS"),
+        (of(path(hostnqn="nqn.a", hostid="0a1b-ff")), host(uuid="0A1B-FF"), "PASS"),
         (of(path(hostnqn="nqn.b", hostid="a")), host(), "STOP"),
         (of(path(hostnqn="nqn.a", hostid="b")), host(), "STOP"),
         (of(path(1, hostnqn="nqn.a", hostid="a"), path(2, hostnqn="nqn.b", hostid="a")), host(), "STOP"),

@@ -14,7 +14,7 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
-CPU = Processors("AMD EPYC 9654 96-Core Processor", 2, 96, 2, 384, 2)
+CPU = Processors("AMD EPYC 9654 96-Core Processor", 2, 96, 2, 384, "0-383", 2)
 DIMM = Module("A1", 64 * 2**20, 4800, 4800)
 FIRMWARE = Firmware("Dell Inc.", "2.3.7", None, 2, (DIMM, replace(DIMM, locator="A2")))
 
@@ -40,6 +40,10 @@ def test_the_kernel_is_the_one_ordered_to_its_last_word(release: str) -> None:
         (replace(CPU, cores_per_socket=97), STOP),
         (replace(CPU, sockets=1, cores_per_socket=192), STOP),
         (replace(CPU, model="AMD EPYC 9554 64-Core Processor"), STOP),
+        (replace(CPU, online="0-381"), STOP),  # one core of the second socket is dead: lscpu still says 96 per socket
+        (replace(CPU, threads_per_core=1, online="0-191"), PASS),  # SMT off
+        (replace(CPU, online=None), UNDECIDED),
+        (replace(CPU, threads_per_core=None), UNDECIDED),
         (replace(CPU, sockets=None), UNDECIDED),
         (replace(CPU, model=None), UNDECIDED),
     ],

@@ -76,11 +76,20 @@ def test_uncorrected_errors(counts: tuple[tuple[int, int], ...], outcome: Outcom
 
 
 @pytest.mark.parametrize(
+    ("counts", "outcome"),
+    [(((10, 0), (10, 0)), PASS), (((0, 0), (11, 0)), STOP), (((9, 5),), PASS), ((), UNDECIDED)],
+)
+def test_corrected_errors_since_boot(counts: tuple[tuple[int, int], ...], outcome: Outcome) -> None:
+    assert memory.few_corrected_memory_errors(errors(*counts), 10).outcome is outcome
+
+
+@pytest.mark.parametrize(
     ("before", "after", "outcome"),
     [
         (errors((7, 0)), errors((7, 0)), PASS),
         (errors((7, 0)), errors((8, 0)), STOP),
         (errors((7, 0)), errors((6, 0)), UNDECIDED),
+        (errors((7, 0), (3, 0)), errors((6, 0), (4, 0)), UNDECIDED),  # one of two backwards, their sum the same
         (errors((7, 0)), errors((7, 0), boot="c"), UNDECIDED),
         (errors(), errors(), UNDECIDED),
         (errors((7, 0)), errors((7, 0), (0, 0)), UNDECIDED),

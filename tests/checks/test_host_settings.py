@@ -18,7 +18,13 @@ PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
 
 @pytest.mark.parametrize(
     ("kinds", "outcome"),
-    [(("identity", "identity"), PASS), (("identity", "DMA-FQ"), STOP), (("identity",), PASS), ((), PASS)],
+    [
+        (("identity", "identity"), PASS),
+        (("identity", "DMA-FQ"), STOP),
+        (("identity",), UNDECIDED),
+        (("DMA",), STOP),
+        ((), PASS),
+    ],
 )
 def test_the_iommu_is_off_or_passes_through(kinds: tuple[str, ...], outcome: Outcome) -> None:
     bdfs = [f"0000:0{number}:00.0" for number in range(2)]

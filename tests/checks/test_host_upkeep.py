@@ -27,9 +27,14 @@ def test_the_journal_is_on_disk(disk: tuple[str, ...], ram: tuple[str, ...], out
 
 
 def sensors(*more: Sensor, supplies: int = 2) -> Sensors:
-    power = [Sensor(f"PS{n}", f"7{n}h", "ok", "Presence detected") for n in range(supplies)]
+    power = [Sensor(f"PS{n}", f"7{n}h", "ok", f"10.{n}", "Presence detected") for n in range(supplies)]
     return Sensors(
-        (Sensor("Temp", "0Eh", "ok", "51 degrees C"), Sensor("SEL", "72h", "ns", "No Reading"), *power, *more)
+        (
+            Sensor("Temp", "0Eh", "ok", "7.1", "51 degrees C"),
+            Sensor("SEL", "72h", "ns", "7.1", "No Reading"),
+            *power,
+            *more,
+        )
     )
 
 
@@ -39,9 +44,12 @@ def sensors(*more: Sensor, supplies: int = 2) -> Sensors:
         (sensors(), PASS),
         (sensors(supplies=1), STOP),
         (sensors(supplies=0), UNDECIDED),
-        (sensors(Sensor("Fan", "32h", "cr", "0 RPM")), STOP),
-        (sensors(Sensor("PS Redundancy", "77h", "ok", "Redundancy Lost")), STOP),
-        (sensors(Sensor("PS Redundancy", "77h", "ok", "Fully Redundant")), PASS),
+        (sensors(Sensor("Fan", "32h", "cr", "7.1", "0 RPM")), STOP),
+        (sensors(Sensor("PS Redundancy", "77h", "ok", "7.1", "Redundancy Lost")), STOP),
+        (sensors(Sensor("PS Redundancy", "77h", "ok", "7.1", "Fully Redundant")), PASS),
+        (sensors(Sensor("CPU1 Status", "60h", "ok", "3.1", "Presence detected"), supplies=1), STOP),  # no power supply
+        (sensors(Sensor("PS1 Again", "74h", "ok", "10.0", "Presence detected"), supplies=1), STOP),  # the same supply
+        (sensors(Sensor("Drive 7", "80h", "ok", "4.7", "Device Absent")), PASS),  # an empty bay
     ],
 )
 def test_sensors(found: Sensors, outcome: Outcome) -> None:

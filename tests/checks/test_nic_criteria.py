@@ -11,6 +11,7 @@ from checks.nic.facts import Link
 from checks.parsers.ethtool import Settings
 from checks.parsers.ethtool_a import Pause
 from checks.parsers.ethtool_g import Rings
+from checks.parsers.ethtool_i import DriverInfo
 from checks.parsers.ethtool_show_fec import Fec
 from checks.parsers.ip_addr import Address
 from checks.parsers.ip_link import Interface
@@ -80,7 +81,22 @@ def test_firmware_is_compared_as_a_whole_word(firmware: str | None, outcome: Out
     ],
 )
 def test_one_firmware_for_all(found: dict[str, str | None], outcome: Outcome) -> None:
-    assert criteria.firmware_alike(found).outcome is outcome
+    cards = {port: DriverInfo("mlx5_core", None, firmware, None) for port, firmware in found.items()}
+    assert criteria.firmware_alike(cards).outcome is outcome
+
+
+def test_another_kind_of_card_has_another_firmware() -> None:
+    cards = {
+        "array": DriverInfo("bnxt_en", None, "229.0.154.0/pkg 229.1.123.0", None),
+        "node-01": DriverInfo("mlx5_core", None, "22.39.2048 (MT_0000000359)", None),
+        "node-02": DriverInfo("mlx5_core", None, "28.39.2048 (MT_0000000834)", None),
+    }
+    assert criteria.firmware_alike(cards).outcome is PASS
+    cards["node-03"] = DriverInfo("mlx5_core", None, "28.41.1000 (MT_0000000834)", None)
+    verdict = criteria.firmware_alike(cards)
+    assert verdict.outcome is STOP
+    assert "28.41.1000 (MT_0000000834): node-03" in str(verdict.measured)
+    assert "bnxt" not in str(verdict.measured)
 
 
 def test_an_empty_driver_is_not_told() -> None:
@@ -355,3 +371,17 @@ def test_the_address_stands_on_the_port_its_bond_or_vlan(
         port("eno1", "aa:aa:aa:aa:aa:aa"),
     ]
     assert criteria.addressed(addresses, interfaces, "ens1f0np0", ordered).outcome is outcome
+
+
+def test_what_driver_or_firmware_keeps_to_itself_may_be_declared() -> None:
+    assert criteria.numa_is(None, 0).declarable
+    assert criteria.corrects_with(Fec("eth0", (), (), None, None), "rs").declarable
+    assert not criteria.runs_at(facts.Link(None, None, None, None), 10**11).declarable
+
+
+def test_a_series_that_was_refused_is_no_series_of_lost_packets() -> None:
+    refused = Echoes("192.168.100.10", 8972, 3, 0, None, None, None, None, "ping: sendmsg: Invalid argument")
+    small = Echoes("192.168.100.10", 56, 3, 3, None, None, None, None, None)
+    verdict = criteria.packets_pass([("192.168.100.10", small, refused)], 9000, True)
+    assert verdict.outcome is UNDECIDED
+    assert "Invalid argument" in str(verdict.note)

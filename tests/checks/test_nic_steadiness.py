@@ -12,10 +12,12 @@ from checks.nic.counters import ERRORS, matching
 from checks.parsers import ethtool_S, sysfs_net
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.ethtool_show_fec import Fec
+from checks.parsers.sysfs_aer import AerService
 from checks.parsers.sysfs_net import NetDevice
 from checks.verdict import Outcome
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
+AER, COUNTING = "6.8--port-above-counts", AerService("6.8.0", ("0000:c0:01.1",))
 SAMPLES = Path(__file__).parents[1] / "parsers"
 
 
@@ -108,7 +110,8 @@ def test_the_names_of_the_port_are_not_mistaken_for_queues() -> None:
 
 def test_an_unknown_driver_is_not_judged() -> None:
     found = counters("virtio--virtual-machine")
-    assert steadiness.no_errors(found, found, "virtio_net", 5.0).outcome is UNDECIDED
+    verdict = steadiness.no_errors(found, found, "virtio_net", 5.0)
+    assert (verdict.outcome, verdict.declarable) == (UNDECIDED, True)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_the_link_does_not_flap() -> None:
 
 
 def risen(kind: str, name: str) -> NetDevice:
-    found = device()
+    found = device(AER)
     table = dict(getattr(found, kind))
     return replace(found, **{kind: tuple((table | {name: table[name] + 1}).items())})
 
@@ -143,25 +146,29 @@ def risen(kind: str, name: str) -> NetDevice:
 @pytest.mark.parametrize(
     ("after", "correctable", "outcome"),
     [
-        (device(), 0, PASS),
+        (device(AER), 0, PASS),
         (risen("aer_correctable", "RxErr"), 0, STOP),
         (risen("aer_correctable", "RxErr"), 1, PASS),
         (risen("aer_nonfatal", "CmpltTO"), 1, STOP),
         (risen("aer_fatal", "TOTAL_ERR_FATAL"), 1, STOP),
-        (replace(device(), aer_fatal=None), 0, UNDECIDED),
+        (replace(device(AER), aer_fatal=None), 0, UNDECIDED),
+        (risen("port_correctable", "BadTLP"), 0, STOP),
+        (risen("port_fatal", "DLP"), 9, STOP),
+        (replace(device(AER), port_correctable=None), 0, UNDECIDED),
         (device("6.1--virtual-machine"), 0, UNDECIDED),
     ],
 )
 def test_no_pcie_error_between_the_looks(after: NetDevice, correctable: int, outcome: Outcome) -> None:
-    assert steadiness.no_aer(device(), after, correctable, 5.0).outcome is outcome
+    assert steadiness.no_aer(device(AER), after, COUNTING, correctable, 5.0).outcome is outcome
 
 
 def test_aer_counters_that_went_backwards_decide_nothing() -> None:
-    assert steadiness.no_aer(risen("aer_fatal", "DLP"), device(), 0, 5.0).outcome is UNDECIDED
+    assert steadiness.no_aer(risen("aer_fatal", "DLP"), device(AER), COUNTING, 0, 5.0).outcome is UNDECIDED
 
 
-def test_only_a_port_without_any_pcie_error_counter_may_be_declared_instead() -> None:
-    none = replace(device(), aer_fatal=None, aer_nonfatal=None, aer_correctable=None)
-    assert steadiness.no_aer(none, none, 0, 5.0).declarable
-    assert not steadiness.no_aer(none, device(), 0, 5.0).declarable
-    assert not steadiness.no_aer(device(), replace(device(), aer_fatal=None), 0, 5.0).declarable
+def test_a_zero_that_nobody_counts_decides_nothing() -> None:
+    nobody = AerService("6.8.0", ())
+    verdict = steadiness.no_aer(device(AER), device(AER), nobody, 0, 5.0)
+    assert verdict.outcome is UNDECIDED
+    assert verdict.declarable
+    assert steadiness.no_aer(device(AER), risen("aer_fatal", "DLP"), nobody, 0, 5.0).outcome is STOP

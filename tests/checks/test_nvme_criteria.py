@@ -9,10 +9,12 @@ import pytest
 
 from checks.nvme import criteria, facts
 from checks.parsers import lsblk, sysfs_nvme, wipefs
+from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
 from checks.parsers.nvme_id_ctrl import IdCtrl
 from checks.parsers.nvme_id_ns import IdNs
 from checks.parsers.nvme_self_test_log import SelfTest, SelfTestLog
+from checks.parsers.sysfs_nvme import Namespace
 from checks.parsers.wipefs import Signature
 from checks.verdict import Outcome, Verdict
 
@@ -76,7 +78,18 @@ def test_nothing_unallocated(identity: IdCtrl, wanted: Outcome) -> None:
 
 @pytest.mark.parametrize("size, metadata, wanted", [(4096, 0, PASS), (512, 0, STOP), (4096, 8, STOP), (8192, 0, STOP)])
 def test_block_size(size: int, metadata: int, wanted: Outcome) -> None:
-    assert criteria.block_size(IdNs(size, metadata, 1, 1), 4096).outcome is wanted
+    assert criteria.block_size(ARRAY, S3, IdNs(size, metadata, 1, 1), 4096).outcome is wanted
+
+
+def test_the_format_of_one_namespace_is_not_the_format_of_the_disk() -> None:
+    one = ARRAY.controller(S3)
+    assert one is not None
+    shared = ARRAY.subsystem(one.subsysnqn or "")
+    assert shared is not None
+    second = replace(shared, namespaces=(*shared.namespaces, Namespace("nvme2n2", 2, 8, None, None)))
+    others = tuple(second if sub == shared else sub for sub in ARRAY.subsystems)
+    assert criteria.block_size(replace(ARRAY, subsystems=others), S3, IdNs(4096, 0, 1, 1), 4096).outcome is UNDECIDED
+    assert criteria.block_size(NONE, S3, IdNs(4096, 0, 1, 1), 4096).outcome is UNDECIDED
 
 
 @pytest.mark.parametrize("warning, wanted", [(0, PASS), (1, STOP), (8, STOP), (128, STOP)])
@@ -89,12 +102,12 @@ def test_media_errors(errors: int, wanted: Outcome) -> None:
     assert criteria.no_media_errors(replace(HEALTH, media_errors=errors), 0).outcome is wanted
 
 
-@pytest.mark.parametrize("spare, wanted", [(100, PASS), (99, PASS), (98, STOP)])
+@pytest.mark.parametrize("spare, wanted", [(100, PASS), (99, PASS), (98, STOP), (101, UNDECIDED), (255, UNDECIDED)])
 def test_spare(spare: int, wanted: Outcome) -> None:
     assert criteria.spare_whole(replace(HEALTH, available_spare=spare), 99).outcome is wanted
 
 
-@pytest.mark.parametrize("spare, wanted", [(11, PASS), (10, STOP), (0, STOP)])
+@pytest.mark.parametrize("spare, wanted", [(11, PASS), (10, STOP), (0, STOP), (255, UNDECIDED)])
 def test_spare_against_its_own_threshold(spare: int, wanted: Outcome) -> None:
     assert criteria.spare_above_threshold(replace(HEALTH, available_spare=spare)).outcome is wanted
 
@@ -155,8 +168,24 @@ def block(
     return Block(name, kind, SIZE, fstype, mounts, (), children)
 
 
-def leftover(signatures: list[Signature], blocks: list[Block], expected: set[str]) -> Outcome:
-    return criteria.no_leftover(ARRAY, S3, signatures, blocks, expected, ["/mnt/nvme0"]).outcome
+def leftover(
+    signatures: list[Signature], blocks: list[Block], expected: set[str], mounted: tuple[Mounted, ...] = ()
+) -> Outcome:
+    return criteria.no_leftover(ARRAY, S3, signatures, blocks, mounted, expected, ["/mnt/nvme0"]).outcome
+
+
+@pytest.mark.parametrize("source", ["/dev/nvme2n1p1", "/dev/nvme2n1", "/dev/mapper/vg-lv"])
+def test_a_mount_that_an_old_lsblk_leaves_out_is_found_in_the_table_of_mounts(source: str) -> None:
+    blocks = [
+        block("nvme2n1", "xfs", mounts=("/mnt/nvme0",), children=("nvme2n1p1",)),
+        block("nvme2n1p1", kind="part", children=("vg-lv",)),
+        block("vg-lv", kind="lvm"),
+    ]
+    ordered = Mounted("/mnt/nvme0", "/dev/nvme2n1", None, "xfs", ())
+    other = Mounted("/elsewhere", "/dev/nvme3n1", None, "xfs", ())
+    hidden = Mounted("/var/lib/docker", source, None, "xfs", ())
+    assert leftover([], blocks, {"xfs"}, (ordered, other)) is PASS
+    assert leftover([], blocks, {"xfs"}, (ordered, other, hidden)) is STOP
 
 
 def test_leftovers() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from checks.parsers import df, mdadm_detail, mdstat, statfs, sysfs_nvme, xfs_info
+from checks.parsers import df, mdadm_detail, mdstat, readlink, statfs, sysfs_nvme, xfs_info
 from checks.parsers.findmnt import Mounted
 from checks.parsers.sysfs_md import MdArray, MdArrays, MdMember
-from checks.raid import criteria, mounted
+from checks.raid import criteria, mounted, probes
 from checks.raid.facts import Source
 from checks.verdict import Outcome
 
@@ -95,6 +97,16 @@ def test_three_sources_agree() -> None:
     assert criteria.sources_agree(arrays, "md0", broken, detail).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, failed_devices=1)).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, states=("clean", "degraded"))).outcome is STOP
+    for state in ("resyncing", "resyncing (DELAYED)", "recovering (PENDING)", "reshaping", "FAILED", "Not Started"):
+        assert criteria.sources_agree(arrays, "md0", stat, replace(detail, states=("clean", state))).outcome is STOP
+    checking = replace(detail, states=("clean", "checking"))
+    assert criteria.sources_agree(arrays, "md0", stat, checking).outcome is PASS
+    assert criteria.sources_agree(arrays, "md0", stat, replace(detail, active_devices=None)).outcome is STOP
+    assert criteria.sources_agree(arrays, "md0", stat, replace(detail, level="raid1")).outcome is STOP
+    short = tuple(replace(one, wanted=4, working=3) for one in stat)
+    full = tuple(replace(one, wanted=4, working=4) for one in stat)
+    assert criteria.sources_agree(arrays, "md0", short, detail).outcome is STOP
+    assert criteria.sources_agree(arrays, "md0", full, detail).outcome is PASS
     assert criteria.sources_agree(arrays, "md0", stat, replace(detail, members=detail.members[:3])).outcome is STOP
     assert criteria.sources_agree(arrays, "md0", (), detail).outcome is STOP
 
@@ -196,3 +208,28 @@ def test_free_space_and_inodes() -> None:
     assert mounted.inodes_free([SPACE], "/mnt/fx100", 50.1).outcome is STOP
     assert mounted.inodes_free([replace(SPACE, inodes=0)], "/mnt/fx100", 50.0).outcome is UNDECIDED
     assert mounted.inodes_free([replace(SPACE, inodes_free=None)], "/mnt/fx100", 50.0).outcome is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("source", "fs", "options", "wanted"),
+    [
+        ("192.168.100.10:/export/kv", "nfs4", "rw,vers=4.2,proto=rdma,addr=192.168.100.10", PASS),
+        ("fx100:/export/kv", "nfs4", "rw,addr=192.168.100.10", PASS),
+        ("fx100:/export/kv", "nfs4", "rw,addr=192.168.100.1", STOP),
+        ("192.168.100.10:/export/kv", "nfs", "rw,mountaddr=192.168.100.10,addr=10.0.0.5", STOP),
+        ("192.168.100.10:/export/kv", "nfs", "rw,mountaddr=192.168.100.10", UNDECIDED),
+        ("/dev/sda2", "ext4", "rw", STOP),
+    ],
+)
+def test_a_network_filesystem_comes_from_the_array(source: str, fs: str, options: str, wanted: Outcome) -> None:
+    here = mount("/mnt/kv", source, options, fs)
+    assert mounted.served([here], "/mnt/kv", ["192.168.100.10"]).outcome is wanted
+    assert mounted.served([here, here], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
+    assert mounted.served([], "/mnt/kv", ["192.168.100.10"]).outcome is STOP
+    assert mounted.served([here], "/mnt/kv", []).outcome is not PASS
+
+
+def test_a_stable_name_is_resolved_though_its_folder_is_absent(tmp_path: Path) -> None:
+    missing = f"{tmp_path}/md/kv"
+    said = subprocess.run(shlex.split(probes.resolved(missing).command()), capture_output=True, text=True, check=False)
+    assert (said.returncode, readlink.parse(said.stdout)) == (0, missing)

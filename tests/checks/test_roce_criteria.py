@@ -9,7 +9,7 @@ import pytest
 from checks.parsers.cma_roce import CmaRoce
 from checks.parsers.sysfs_infiniband import IbPort
 from checks.probe import Interval
-from checks.roce import criteria
+from checks.roce import criteria, losses
 from checks.roce.facts import ROCE_V2, GidSlot, Port, gid_of
 from checks.verdict import Outcome, Verdict
 
@@ -96,6 +96,7 @@ def test_one_roce_v2_gid_with_the_storage_address_passes_at_any_index() -> None:
         ((slot(3), slot(5, netdev="ens1f0.100")), STOP),
         ((slot(3, netdev="ens1f1np1"),), STOP),
         ((slot(3, netdev=None),), UNDECIDED),
+        ((slot(3, netdev=None), slot(5, netdev=None)), STOP),
         ((slot(3, kind=None),), UNDECIDED),
         ((), UNDECIDED),
     ],
@@ -161,7 +162,7 @@ COUNTED = {"out_of_sequence": 2, "packet_seq_err": 131, "local_ack_timeout_err":
 
 def errors(before: dict[str, int], after: dict[str, int], driver: str = "mlx5_core", allowed: int = 0) -> Verdict:
     first, second = ((IbPort("mlx5_0", 1, None, None, None, None, (), {}, table),) for table in (before, after))
-    return criteria.no_new_errors(Interval(first, second, 4.0), "mlx5_0", 1, driver, allowed)
+    return losses.no_new_errors(Interval(first, second, 4.0), "mlx5_0", 1, driver, allowed)
 
 
 def test_old_errors_do_not_count_and_new_ones_do() -> None:

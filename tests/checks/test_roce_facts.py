@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from checks.probe import NotOffered, UnreadableOutput
-from checks.roce import facts, probes
+from checks.roce import facts, probes, treatment
 
 DATA = Path(__file__).parent.parent / "parsers"
 DCB = tuple(
@@ -40,8 +40,8 @@ def test_a_lane_of_25_gigabit_is_read_as_25() -> None:
 
 
 def test_the_kernel_and_the_vendor_tell_the_same_qos() -> None:
-    mine = facts.qos_from_mlnx((DATA / "mlnx_qos/ofed23.10--pfc-3-cnp-strict.txt").read_text())
-    kernel = facts.qos_from_dcb("".join(DCB))
+    mine = treatment.qos_from_mlnx((DATA / "mlnx_qos/ofed23.10--pfc-3-cnp-strict.txt").read_text())
+    kernel = treatment.qos_from_dcb("".join(DCB))
     assert (mine.trust, mine.pfc, mine.dscp, mine.classes) == (kernel.trust, kernel.pfc, kernel.dscp, kernel.classes)
     assert dict(mine.tsa) == dict(kernel.tsa)
     assert mine.scheduling_of(6) == "strict"
@@ -49,22 +49,22 @@ def test_the_kernel_and_the_vendor_tell_the_same_qos() -> None:
 
 
 def test_a_port_without_dscp_entries_trusts_pcp() -> None:
-    assert facts.qos_from_dcb(DCB[0] + "{}\n" + DCB[2]).trust == "pcp"
-    assert facts.qos_from_niccli((DATA / "niccli/230--minimal.txt").read_text()).trust == "pcp"
-    assert facts.qos_from_niccli((DATA / "niccli/230--pfc-3-dscp-26.txt").read_text()).priority_of(26) == 3
+    assert treatment.qos_from_dcb(DCB[0] + "{}\n" + DCB[2]).trust == "pcp"
+    assert treatment.qos_from_niccli((DATA / "niccli/230--minimal.txt").read_text()).trust == "pcp"
+    assert treatment.qos_from_niccli((DATA / "niccli/230--pfc-3-dscp-26.txt").read_text()).priority_of(26) == 3
 
 
 @pytest.mark.parametrize("text", ["", "\n", DCB[0], DCB[0] + DCB[1], DCB[1] + DCB[0] + DCB[2], "".join(DCB) + DCB[0]])
 def test_fewer_more_or_misplaced_dcb_answers_are_refused(text: str) -> None:
     with pytest.raises(UnreadableOutput):
-        facts.qos_from_dcb(text)
+        treatment.qos_from_dcb(text)
 
 
 def test_no_ecn_file_at_all_is_what_the_driver_does_not_offer_and_garbage_is_not() -> None:
     with pytest.raises(NotOffered):
-        facts.congestion("")
+        treatment.congestion("")
     with pytest.raises(UnreadableOutput) as refusal:
-        facts.congestion("Segmentation fault\n")
+        treatment.congestion("Segmentation fault\n")
     assert not isinstance(refusal.value, NotOffered)
 
 

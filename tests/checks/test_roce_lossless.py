@@ -10,8 +10,9 @@ from checks.parsers import hccn_tool
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.rdma_qos import EcnSwitch, RdmaQos
 from checks.probe import Interval
-from checks.roce import equality, lossless
-from checks.roce.facts import Qos
+from checks.roce import equality, losses, lossless
+from checks.roce import npu as npu_ports
+from checks.roce.treatment import Qos
 from checks.verdict import Outcome
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
@@ -115,6 +116,13 @@ def test_the_mark_of_congestion_notifications_is_found_in_every_driver(name: str
     assert lossless.cnp_marked(seen(**{name: 48}), None).outcome is UNDECIDED
 
 
+def test_what_the_driver_does_not_show_may_be_declared_and_what_was_not_agreed_may_not() -> None:
+    assert lossless.cnp_marked(seen(NP, RP), 48).declarable
+    assert lossless.ecn_as_agreed(seen(NP), 3, True).declarable
+    assert not lossless.cnp_marked(seen(NP, RP), None).declarable
+    assert not lossless.ecn_as_agreed(seen(NP, RP), None, True).declarable
+
+
 @pytest.mark.parametrize(
     "before, after, outcome",
     [(0, 0, PASS), (7, 7, PASS), (0, 1, STOP), (2, 1, UNDECIDED), (None, 0, UNDECIDED), (0, None, UNDECIDED)],
@@ -125,8 +133,8 @@ def test_pause_storms_count_by_difference(before: int | None, after: int | None,
         for value in (before, after)
     )
     interval = Interval(first, second, 4.0)
-    assert lossless.no_pause_storm(interval, "mlx5_core", 0).outcome is outcome
-    assert lossless.no_pause_storm(interval, "ionic", 0).outcome is UNDECIDED
+    assert losses.no_pause_storm(interval, "mlx5_core", 0).outcome is outcome
+    assert losses.no_pause_storm(interval, "ionic", 0).outcome is UNDECIDED
 
 
 def test_one_lossy_port_among_many_is_named_and_no_port_answers_for_another() -> None:
@@ -179,11 +187,11 @@ def npu(*enabled: tuple[int, ...], classes: tuple[tuple[int, int], ...] = ((34, 
 def test_npu_ports_have_pfc_on_one_and_the_same_priority(
     enabled: tuple[tuple[int, ...], ...], outcome: Outcome
 ) -> None:
-    assert equality.same_npu_qos(npu(*enabled), range(2)).outcome is outcome
+    assert npu_ports.same_npu_qos(npu(*enabled), range(2)).outcome is outcome
 
 
 def test_an_npu_with_another_dscp_map_is_named() -> None:
     replies = (*npu((4,), (4,))[:3], hccn_tool.Reply(1, "dscp_to_tc", hccn_tool.DscpToTc(((34, 0),))))
-    verdict = equality.same_npu_qos(replies, range(2))
+    verdict = npu_ports.same_npu_qos(replies, range(2))
     assert verdict.outcome is STOP
     assert "NPU 1: class of DSCP 34 0" in str(verdict.measured)

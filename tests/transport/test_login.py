@@ -103,6 +103,15 @@ def test_a_key_with_a_passphrase_is_named(plain: Sshd, ask: Ask, keys: Keys, tmp
     assert "ssh-add" in str(error)
 
 
+def test_a_host_is_logged_in_to_with_the_key_that_its_own_entry_names(plain: Sshd, ask: Ask, keys: Keys) -> None:
+    """Whatever key the others use: a good host must not look unreachable because its entry was passed over."""
+    for defaults in (None, keys["other"]):
+        batch = ask(plain.host(identity=str(keys["user"])), "echo x", identity=defaults)
+        assert isinstance(batch.answers["0"], Answer), batch.answers["0"]
+    wrong = ask(plain.host(identity=str(keys["other"])), "echo x", identity=keys["user"])
+    assert "denied" in str(reason(wrong))
+
+
 def test_a_host_that_wants_a_password_says_so(sshd: Start, ask: Ask) -> None:
     error = reason(ask(sshd(options=("PubkeyAuthentication no", "PasswordAuthentication yes")).host(), "echo x"))
     assert "password" in str(error)
@@ -226,9 +235,11 @@ def test_an_unknown_or_changed_jump_host_is_refused(
 ) -> None:
     bastion = jump.start(host_keys=(keys["jump"],))
     chosen = jump.config(bastion.port, keys[known] if known else None, plain.port)
-    error = reason(ask(plain.host(address="gpu-1", port=22), "echo x", config=chosen))
+    batch = ask(plain.host(address="gpu-1", port=22), "echo x", config=chosen)
+    error = reason(batch)
     assert isinstance(error, HostKeyRefused)
     assert error.presented == fingerprint(keys["jump"])
+    assert batch.host_key == ""
     assert word in str(error)
     assert "Accepted" not in bastion.log
 
@@ -251,9 +262,12 @@ def test_the_host_behind_a_jump_host_is_pinned_as_well(jump: Jump, plain: Sshd, 
     assert error.presented == fingerprint(keys["host"])
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="drops privileges on the server to meet sudo's refusals")
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="the real sudo lets root in without a password, and nobody not at all"
+)
 
 
+@needs_root
 def test_sudo_without_a_password_works(sshd: Start, ask: Ask) -> None:
     batch = ask(sshd().host(become="sudo"), "id -u; echo $SUDO_USER")
     answer = batch.answers["0"]

@@ -1,0 +1,93 @@
+"""What a rack's gate will say nothing about, because its inventory orders nothing there. A PASS must never seem to cover it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from checks.phrase import Phrase, say
+from kvgate.inventory.model import Accelerators, Host, Rack, System
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that nobody vouches for, and the hosts it concerns (none: the rack as a whole)."""
+
+    what: Phrase
+    hosts: tuple[str, ...] = ()
+
+
+def gaps(rack: Rack) -> list[Gap]:
+    """Return all gaps, the widest first, each with every host that has it."""
+    found: dict[Phrase, list[str]] = {}
+    for name, host in rack.hosts.items():
+        for what in _host(host):
+            found.setdefault(what, []).append(name)
+    return [*(Gap(what) for what in _rack(rack)), *(Gap(what, tuple(hosts)) for what, hosts in found.items())]
+
+
+def _rack(rack: Rack) -> Iterator[Phrase]:
+    roles = {host.role for host in rack.hosts.values()}
+    if "array" not in roles:
+        yield say("the array: no host has the role array")
+    if "node" not in roles:
+        yield say("the nodes: no host has the role node")
+    if rack.fabric is None:
+        yield say("the switches, and that all ports treat traffic alike: no 'fabric'")
+
+
+def _host(host: Host) -> Iterator[Phrase]:
+    if host.access == "none":
+        yield say("nothing is measured, and clock and kernel log are not looked at: 'access: none'")
+    if host.system is None:
+        yield say("processors, memory, firmware, kernel and its settings: no 'system'")
+    else:
+        yield from _system(host.system)
+    if not host.disks:
+        yield say("local disks: no 'disks'")
+    if any(disk.bdf is None for disk in host.disks):
+        yield say("slots of disks: a disk without 'bdf'")
+    storage = [nic for nic in host.nics if nic.role == "storage"]
+    if not storage:
+        yield say("storage ports: no 'nics' of role storage")
+    if any(nic.rdma is None for nic in storage):
+        yield say("RoCE: a storage port without 'rdma'")
+    if any(nic.pcie is None for nic in storage):
+        yield say("PCI Express links of network cards: a storage port without 'pcie'")
+    if any(nic.numa is None for nic in storage):
+        yield say("NUMA nodes of network cards: a storage port without 'numa'")
+    if host.role == "array" and not host.raid:
+        yield say("the RAID: no 'raid'")
+    if host.role == "node":
+        yield from _node(host)
+
+
+def _system(system: System) -> Iterator[Phrase]:
+    # An empty list passes as "nothing agreed": true, and worth a word.
+    for name, agreed in (("cmdline", system.cmdline), ("sysctl", system.sysctl), ("modules", system.modules)):
+        if not agreed:
+            yield say("nothing is agreed on '{name}'", name=name)
+
+
+def _node(host: Host) -> Iterator[Phrase]:
+    if not host.nvmeof:
+        yield say("connections to the array: no 'nvmeof'")
+    if not host.mounts:
+        yield say("filesystems: no 'mounts'")
+    if host.accelerators is None:
+        yield say("accelerators: no 'accelerators'")
+    else:
+        yield from _cards(host.accelerators)
+    if host.system is not None and host.system.service is None:
+        yield say("limits of the service: no 'service'")
+
+
+def _cards(cards: Accelerators) -> Iterator[Phrase]:
+    if cards.firmware is None:
+        yield say("firmware ordered of accelerators: no 'firmware'")
+    if cards.platform == "nvidia" and not cards.nvswitch:
+        yield say("the NVSwitch fabric: no 'nvswitch: true'")
+    if cards.platform == "nvidia" and not cards.gds:
+        yield say("GPUDirect Storage: no 'gds: true'")
+    if cards.platform == "rocm" and cards.compute_partition is None:
+        yield say("partitions of accelerators: no 'compute_partition'")

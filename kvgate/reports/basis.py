@@ -1,0 +1,54 @@
+"""What a decision stands on besides measurements: overlaid numbers, declarations of people, and what nobody vouches for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from checks.decision import Owed
+from kvgate.agreement import Overlaid
+from kvgate.inventory.coverage import gaps
+from kvgate.inventory.model import Rack
+from kvgate.reports.messages import Reader
+
+_SHOWN = 12  # subjects or hosts on one line
+
+
+def overlaid(changes: Sequence[Overlaid], read: Reader) -> Iterator[str]:
+    """One line a number, weight or wording that differs from the standard document."""
+    if changes:
+        yield read("{count} terms differ from the standard acceptance document:", count=len(changes))
+    for change in changes:
+        origin = f" ({change.origin})" if change.origin else ""
+        yield f"  {change.clause} {change.what}: {change.before} -> {change.after}{origin}"
+
+
+def declared(items: Iterable[Owed], rack: Rack, read: Reader) -> Iterator[str]:
+    """One line a person: what that person answered for and kvgate did not measure."""
+    people: dict[str, list[str]] = {}
+    for item in items:
+        by = next(
+            (one.by for one in rack.declared if one.clause == item.clause and fnmatchcase(item.subject, one.subject)),
+            "-",
+        )
+        people.setdefault(by, []).append(f"{item.clause} {item.subject}")
+    if people:
+        count = sum(map(len, people.values()))
+        yield read("{count} verdicts were declared by people, not measured:", count=count)
+    for by, places in people.items():
+        yield f"  {by}: {_list(places, read)}"
+
+
+def not_covered(rack: Rack, read: Reader) -> Iterator[str]:
+    """One line a thing that the inventory orders nothing of, with the hosts."""
+    found = gaps(rack)
+    if found:
+        yield read("not vouched for, because the inventory orders nothing there:")
+    for gap in found:
+        hosts = f": {_list(gap.hosts, read)}" if gap.hosts else ""
+        yield f"  {read.phrase(gap.what)}{hosts}"
+
+
+def _list(words: Sequence[str], read: Reader) -> str:
+    more = len(words) - _SHOWN
+    return ", ".join(words[:_SHOWN]) + (" " + read("and {count} more", count=more) if more > 0 else "")
