@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 Fact = TypeVar("Fact")
+Seen = TypeVar("Seen", covariant=True)
 
 _GLOB = re.compile(r"[A-Za-z0-9_./:*?\[\]-]+", re.ASCII)
 _ID = re.compile(r"[a-z0-9_.:/-]+", re.ASCII | re.IGNORECASE)
@@ -113,9 +114,9 @@ class Probe(Generic[Fact]):
 
 
 @dataclass(frozen=True, slots=True)
-class Interval(Generic[Fact]):
+class Interval(Generic[Seen]):
     """The same question asked twice: counters are judged by the difference, never by their absolute value."""
 
-    before: Fact
-    after: Fact
+    before: Seen
+    after: Seen
     seconds: float

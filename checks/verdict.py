@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, plain
 
 
 class Outcome(StrEnum):
@@ -35,7 +35,7 @@ class Quantity:
 class Verdict:
     """Outcome of one clause on one subject: what was measured, what is required, why.
 
-    ``declarable``: undecided because the machine does not offer the fact, so that a named person may answer for it.
+    ``declarable`` marks an UNDECIDED whose only reason is that the device does not offer the fact: a person may answer instead.
     """
 
     outcome: Outcome
@@ -44,7 +44,7 @@ class Verdict:
     unit: str = ""
     note: Phrase | None = None
     quantities: tuple[Quantity, ...] = ()
-    declarable: bool = False
+    declarable: bool = field(default=False, compare=False)
 
     @classmethod
     def of(
@@ -60,30 +60,31 @@ class Verdict:
         if not isinstance(holds, bool):
             raise TypeError(f"a verdict needs True or False, got {holds!r}")
         outcome = Outcome.PASS if holds else Outcome.STOP
-        return cls(outcome, _phrase(measured), _phrase(required), unit, note, quantities)
+        return cls(outcome, plain(measured), plain(required), unit, note, quantities)
 
     @classmethod
     def undecided(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
         """The clause could not be told; ``note`` says why and what would help."""
-        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note)
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note)
 
     @classmethod
     def not_offered(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
-        """Undecided, because this machine or driver keeps the fact to itself; a declared answer may stand in."""
-        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note, declarable=True)
+        """UNDECIDED because kernel, firmware or device does not offer the fact at all; a declaration may stand in.
+
+        Never for a value that was there and could not be read: that stays :meth:`undecided`, whatever anybody declares.
+        """
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note, declarable=True)
 
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""
         return replace(self, note=note)
 
 
-def _phrase(text: Phrase | str) -> Phrase:
-    return text if isinstance(text, Phrase) else say("{text}", text=text)
-
-
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the worst of several verdicts; the first of equals. Raises ValueError when there is none to weigh."""
-    found = sorted(verdicts, key=lambda verdict: SEVERITY.index(verdict.outcome))
+    """Return the worst of several verdicts; the first of equals, and of those that could not be told one that no
+    declaration may answer. Raises ValueError when there is none to weigh.
+    """
+    found = sorted(verdicts, key=lambda verdict: (SEVERITY.index(verdict.outcome), verdict.declarable))
     if not found:
         raise ValueError("no verdicts to weigh: a clause must never pass by finding nothing")
     return found[0]

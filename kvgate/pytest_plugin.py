@@ -1,35 +1,24 @@
-"""The pytest side of a gate: options, one test per clause and subject, exit statuses. Everything else lives in kvgate.gate."""
+"""What pytest learns from kvgate in every run: options, and that gates stay out unless one is asked for by name.
+
+The run of a gate itself is kvgate.gate_run, loaded only then.
+"""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from checks.acceptance import Subject
-from checks.decision import Owed
-from checks.verdict import Outcome
-from kvgate.errors import KvgateError, Refused
+from kvgate.errors import Damaged, Refused
 from kvgate.gate import options as gate_options
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateSession, GateTest
-from kvgate.gate.start import Prepared, Preview, begin, prepare
-from kvgate.inventory.subjects import Thing
-from kvgate.reports import terminal
 
-STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_OURS = frozenset({"ask", "terms", "decide", "declared"})
-PREVIEW = pytest.StashKey[Preview]()
-_PREPARED = pytest.StashKey[Prepared]()
-_SESSION = pytest.StashKey[GateSession]()
-_TEST = pytest.StashKey[GateTest]()
+#: Seconds for one gate test where nothing else is configured: the last net below the transport's own deadlines.
+_TIMEOUT = 300
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Options of interface.md; each also as KVGATE_* and as an ini value."""
+    """Options of a gate run; the first three also as KVGATE_* and in pyproject.toml."""
     group = parser.getgroup("kvgate", "kvgate gates (pytest -m G1 --inventory FILE)")
     for name, metavar, text in (
         ("inventory", "FILE", "the rack to decide on; a gate is not collected without one"),
@@ -50,8 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def _options(config: pytest.Config, gate: str) -> Options:
+    project = gate_options.from_project(config.invocation_params.dir) if config.inipath is None else {}
+
     def value(name: str) -> str | None:
-        return config.getoption(name) or gate_options.from_environment(name) or config.getini(f"kvgate_{name}") or None
+        given = config.getoption(name) or gate_options.from_environment(name) or config.getini(f"kvgate_{name}")
+        return given or project.get(f"kvgate_{name}")
 
     inventory = value("inventory")
     return Options(
@@ -67,177 +59,75 @@ def _options(config: pytest.Config, gate: str) -> Options:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Decide whether this is a gate run at all, and refuse (exit 4) what is wrong before any host is contacted."""
-    for mark in ("G1", "G2", "G3", "G4"):
+    for mark in gate_options.GATES:
         config.addinivalue_line("markers", f"{mark}: gate {mark} (needs --inventory)")
     config.addinivalue_line("markers", "clause(id): the clause of gates/acceptance.yaml that a gate test decides")
-    gates_root = gate_options.gates_root()
+    if config.getoption("help", False) or config.getoption("version", 0):
+        return
     try:
-        gate = gate_options.gate_of(config.getoption("markexpr") or "")
-        named = [Path(str(arg).split("::", 1)[0]).absolute() for arg in config.args]
-        inside = [path for path in named if path == gates_root or gates_root in path.parents]
-        if gate is None:
-            if inside and config.args_source is pytest.Config.ArgsSource.ARGS:
-                raise Refused(f"{inside[0]} is a gate: run it as pytest -m G1 --inventory FILE")
-            return
-        if config.args_source is not pytest.Config.ArgsSource.ARGS:
-            config.args[:] = [str(gate_options.folder(gate))]
-        elif len(inside) < len(named):
-            outside = next(path for path in named if path not in inside)
-            raise Refused(f"{outside} is no part of gate {gate}; leave the path away to run the whole gate")
-        if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
-            raise Refused(
-                "a gate runs in one process (one connection a host, one journal) and asks all hosts at once by itself: "
-                "leave -n away"
-            )
-        config.stash[_PREPARED] = prepare(_options(config, gate))
+        gate = _gate(config)
+        if gate is not None:
+            _enter(config, gate)
     except Refused as error:
-        raise pytest.UsageError(terminal.refusal(error)) from None
+        from kvgate.reports import lines
+
+        raise pytest.UsageError(lines.refusal(error)) from None
+    except Damaged as error:
+        pytest.exit(str(error), returncode=6)  # the run to be judged again is not what was written: nobody can tell
+
+
+def _gate(config: pytest.Config) -> str | None:
+    """Gate that is asked for. Raises Refused for a gate asked for in any other way than ``-m GATE``."""
+    gate = gate_options.gate_of(config.getoption("markexpr") or "")
+    root = gate_options.gates_root()
+    named = [gate_options.path_of(str(argument), config.invocation_params.dir) for argument in config.args]
+    inside = [path for path in named if path == root or root in path.parents]
+    if gate is None:
+        if inside:
+            raise Refused(f"{inside[0]} is a gate: run it as pytest -m G1 --inventory FILE")
+        return None
+    folder = gate_options.folder(gate)
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args[:] = [str(folder)]
+    elif outside := [path for path in named if path != folder and folder not in path.parents]:
+        raise Refused(f"{outside[0]} is no part of gate {gate}; leave the path away to run the whole gate")
+    return gate
+
+
+def _enter(config: pytest.Config, gate: str) -> None:
+    if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
+        raise Refused(
+            "a gate runs in one process (one connection a host, one journal) and asks all hosts at once by itself: "
+            "leave -n away"
+        )
+    from kvgate.gate.start import prepare
+    from kvgate.gate_run import GateRun
+
+    config.pluginmanager.register(GateRun(prepare(_options(config, gate))), GateRun.NAME)
     if config.getoption("tbstyle") == "auto":
-        config.option.tbstyle = "no"
+        config.option.tbstyle = "no"  # a STOP is told by its clause, not by a traceback
     config.option.reportchars = ""
-    if (plugin := config.pluginmanager.get_plugin("hypothesispytest")) is not None:
-        config.pluginmanager.unregister(plugin)  # it loads all of hypothesis for its summary: two seconds for nothing
+    if config.pluginmanager.hasplugin("timeout") and not (config.getoption("timeout") or config.getini("timeout")):
+        config.option.timeout = _TIMEOUT
+    for name, wanted in _IN_THE_WAY.items():
+        plugin = config.pluginmanager.get_plugin(name)
+        if plugin is not None and not any(config.getoption(option, None) for option in wanted):
+            config.pluginmanager.unregister(plugin)
+
+
+#: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
+#: nothing, and the cache would be written beside whatever inventory was named.
+_IN_THE_WAY = {"hypothesispytest": (), "lfplugin": ("lf", "failedfirst"), "nfplugin": ("newfirst",)}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Keep gates out of every run that is not a gate run."""
     root = gate_options.gates_root()
-    if _PREPARED not in config.stash and (collection_path == root or root in collection_path.parents):
+    if not config.pluginmanager.hasplugin("kvgate-gate-run") and (
+        collection_path == root or root in collection_path.parents
+    ):
         return True
     return None
-
-
-@pytest.fixture(scope="session")
-def ask() -> None:
-    """``ask(host, probe)``: the fact a host gave. Filled in when the gate is judged (kvgate.gate.ask.Asker)."""
-
-
-@pytest.fixture(scope="session")
-def terms() -> None:
-    """Limits of the clause: ``terms["lanes"]``."""
-
-
-@pytest.fixture(scope="session")
-def decide() -> None:
-    """``decide(verdict)``: the verdict of this clause on this subject, exactly once."""
-
-
-@pytest.fixture(scope="session")
-def declared() -> None:
-    """``declared()``: the verdict that the inventory's declaration gives; raises where nobody answered."""
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per subject that the inventory owes for the clause."""
-    prepared = metafunc.config.stash.get(_PREPARED, None)
-    marker = metafunc.definition.get_closest_marker("clause")
-    if prepared is None or marker is None:
-        return
-    clause_id = str(marker.args[0])
-    clause = prepared.agreement.acceptance.clauses.get(clause_id)
-    where = f"{metafunc.definition.nodeid}"
-    if clause is None:
-        raise pytest.UsageError(f"{where} decides {clause_id}, which is no clause of gates/acceptance.yaml")
-    subjects = [name for name in metafunc.fixturenames if name in set(Subject)]
-    if subjects != [clause.subject.value]:
-        raise pytest.UsageError(f"{where} takes {subjects}, but {clause_id} is about one {clause.subject.value}")
-    things = [thing for owed, thing in prepared.owed if owed.clause == clause_id]
-    metafunc.parametrize(subjects[0], things, ids=[thing.id for thing in things])
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bind every gate test to what it owes; a clause without subjects owes nothing and is no test."""
-    prepared = config.stash.get(_PREPARED, None)
-    if prepared is None:
-        return
-    owed = {(item.clause, item.subject): item for item, _ in prepared.owed}
-    for item in items:
-        item.add_marker(prepared.options.gate)
-    kept = [item for item in items if isinstance(item, pytest.Function) and _bind(item, owed)]
-    items[:] = kept
-
-
-def _bind(item: pytest.Function, owed: dict[tuple[str, str], Owed]) -> bool:
-    marker = item.get_closest_marker("clause")
-    if marker is None:
-        raise pytest.UsageError(f"{item.nodeid} names no clause: @pytest.mark.clause(...)")
-    callspec = getattr(item, "callspec", None)
-    thing = next((value for value in callspec.params.values() if isinstance(value, Thing)), None) if callspec else None
-    if thing is None:
-        return False
-    names = tuple(name for name in item._fixtureinfo.argnames)
-    item.stash[_TEST] = GateTest(owed[str(marker.args[0]), thing.id], thing, item.obj, names)
-    return True
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    """Before the tests: write down what is owed, ask every host, keep every answer."""
-    config = session.config
-    prepared = config.stash.get(_PREPARED, None)
-    if prepared is None or config.getoption("collectonly"):
-        return (yield)
-    tests = [item.stash[_TEST] for item in session.items if _TEST in item.stash]
-    if prepared.options.plan:
-        config.stash[PREVIEW] = prepared.preview(tests)
-        terminal.plan(config.stash[PREVIEW], sys.stdout)
-        session.items.clear()
-        return (yield)
-    try:
-        run = begin(prepared, tests, terminal.Progress(sys.stderr))
-    except Refused as error:
-        raise pytest.UsageError(terminal.refusal(error)) from None
-    config.stash[_SESSION] = run.session
-    still = run.still_owed
-    session.items[:] = [item for item in session.items if item.stash[_TEST].owed in still]
-    with run:
-        return (yield)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Judge one gate test on the kept answers."""
-    session = pyfuncitem.config.stash.get(_SESSION, None)
-    if session is None or _TEST not in pyfuncitem.stash:
-        return None
-    judged = session.judge(pyfuncitem.stash[_TEST])
-    verdict = judged.verdict
-    pyfuncitem.user_properties += [
-        ("outcome", verdict.outcome.value),
-        ("measured", str(verdict.measured)),
-        ("required", str(verdict.required)),
-        ("basis", judged.basis),
-        ("evidence", " ".join(f"E{number}" for number in judged.evidence)),
-    ]
-    if verdict.outcome is not Outcome.PASS:
-        pytest.fail(terminal.one_line(session.clause(pyfuncitem.stash[_TEST].owed), judged), pytrace=False)
-    return True
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    """Decide; the exit status is the decision's, whatever pytest counted."""
-    config = session.config
-    run = config.stash.get(_SESSION, None)
-    if run is None:
-        return
-    if exitstatus == pytest.ExitCode.INTERRUPTED:
-        run.interrupt("interrupted by the operator")
-        return
-    try:
-        decision = run.finish()
-    except KvgateError as error:
-        run.trouble.append(str(error))
-        session.exitstatus = STATUS[Outcome.UNDECIDED]
-        return
-    session.exitstatus = STATUS[decision.outcome]
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """The last lines: decision, what stopped it or stayed undecided, worst first."""
-    run = config.stash.get(_SESSION, None)
-    if run is not None:
-        terminal.summary(run, terminalreporter._tw._file)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import socket
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +45,7 @@ class VirtualHost:
     behaviours: frozenset[str] = frozenset()
     port: int = 0
     skew: float = 0.0
+    connections: int = 0  # how often somebody connected
 
     @property
     def name(self) -> str:
@@ -82,6 +84,7 @@ class _Server(asyncssh.SSHServer):
 
     def __init__(self, host: VirtualHost) -> None:
         self.host = host
+        host.connections += 1
 
     def begin_auth(self, username: str) -> bool:
         return True
@@ -138,7 +141,7 @@ async def _batch(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -
             process.stdout.write(wire.chunk(script, results))
             results = []
             await asyncio.sleep(wait)
-        if reply.cut or ("cut-in-batch" in host.behaviours and asked.index == len(script.commands) // 2):
+        if reply.cut or "cut-in-batch" in host.behaviours:
             process.stdout.write(wire.chunk(script, results)[: -len(results) or None])
             await asyncio.sleep(0.05)
             process.get_extra_info("connection").abort()
@@ -157,6 +160,7 @@ class EmbeddedRack:
     _loop: asyncio.AbstractEventLoop | None = None
     _thread: threading.Thread | None = None
     _listeners: list[asyncssh.SSHAcceptor | asyncio.Server] = field(default_factory=list)
+    _deaf: list[socket.socket] = field(default_factory=list)
 
     def __enter__(self) -> EmbeddedRack:
         self._loop = asyncio.new_event_loop()
@@ -182,10 +186,10 @@ class EmbeddedRack:
         for index, host in enumerate(self.hosts):
             port = self.port + index if self.port else 0
             if "down" in host.behaviours:
-                host.port = port or 9  # discard port: nothing listens there
+                host.port = self._refuse(port)
                 continue
             if "close-early" in host.behaviours:
-                plain = await asyncio.start_server(_hang_up, ADDRESS, port)
+                plain = await asyncio.start_server(_hang_up(host), ADDRESS, port)
                 host.port = plain.sockets[0].getsockname()[1]
                 self._listeners.append(plain)
                 continue
@@ -206,9 +210,18 @@ class EmbeddedRack:
             host.port = listener.get_port()
             self._listeners.append(listener)
 
+    def _refuse(self, port: int) -> int:
+        """Hold a port on which nobody listens: it stays refused as long as the rack is up."""
+        deaf = socket.socket()
+        deaf.bind((ADDRESS, port))
+        self._deaf.append(deaf)
+        return int(deaf.getsockname()[1])
+
     async def _stop(self) -> None:
         for listener in self._listeners:
             listener.close()
+        for deaf in self._deaf:
+            deaf.close()
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -221,5 +234,9 @@ class EmbeddedRack:
         return text([(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts], identity)
 
 
-async def _hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.close()
+def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
+    def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        host.connections += 1
+        writer.close()
+
+    return hang_up

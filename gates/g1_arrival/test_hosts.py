@@ -146,9 +146,12 @@ def test_reports_healthy_power_and_cooling(host, ask, terms, decide):
 
 
 def _like_nodes(rack):
-    """Like nodes are compared: host -> kind."""
+    """Like nodes are compared: host -> kind, by the accelerators and processors that were ordered."""
     nodes = {name: host for name, host in rack.hosts.items() if host.role == "node" and host.access != "none"}
-    return {name: host.accelerators.platform if host.accelerators else "node" for name, host in nodes.items()}
+    return {
+        name: (host.accelerators and host.accelerators.platform, host.system and host.system.cpu.model)
+        for name, host in nodes.items()
+    }
 
 
 @pytest.mark.clause("G1.1.26")
@@ -170,3 +173,9 @@ def test_like_nodes_have_the_same_distribution(rack, ask, decide):
     kinds = _like_nodes(rack)
     found = ask.each(list(kinds), probes.distribution())
     decide(criteria.alike(say("distribution"), {name: system.pretty for name, system in found.items()}, kinds))
+
+
+@pytest.mark.clause("G1.1.29")
+def test_has_corrected_few_memory_errors(host, ask, terms, decide):
+    errors = ask(host.host, probes.memory_errors())
+    decide(memory.few_corrected_memory_errors(errors, allowed=terms["corrected"]))

@@ -9,7 +9,7 @@ import sys
 import click
 
 from kvgate.errors import KvgateError, Refused
-from kvgate.reports import terminal
+from kvgate.reports import lines
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
@@ -37,7 +37,7 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except Refused as error:
-            click.echo(terminal.refusal(error), err=True)
+            click.echo(lines.refusal(error), err=True)
             sys.exit(4)
         except KvgateError as error:
             click.echo(f"kvgate: {error}", err=True)

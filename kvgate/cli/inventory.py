@@ -19,8 +19,8 @@ from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Defaults, Rack
 from kvgate.inventory.subjects import things
 from kvgate.reports import basis
+from kvgate.reports.lines import Progress
 from kvgate.reports.messages import Reader, language
-from kvgate.reports.terminal import Progress
 from kvgate.transport.ssh_config import Resolver
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
+from kvgate.gate.sealed import vouched
 from kvgate.gate.start import find_run
+from kvgate.reports.messages import Reader, language
 
 
 @click.command("judge")
@@ -19,15 +21,35 @@ from kvgate.gate.start import find_run
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
     help="where runs are kept",
 )  # fmt: skip
+@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
 @click.option("--junitxml", type=click.Path(), help="write a JUnit report too")
-def judge(run: str, evidence: Path, junitxml: str | None) -> None:
+def judge(run: str, evidence: Path, ledger: str, junitxml: str | None) -> None:
     """Judge RUN (a run id or an evidence folder) again with this version of the code. No host is contacted.
 
     The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED.
     """
-    folder = find_run(gate_options.Options("G1", None, "", evidence), run)
-    gate = Evidence.open(folder).start.gate
-    arguments = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "-q"]
+    folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
+    stored = Evidence.open(folder)
+    if not vouched(stored, ledger):
+        click.echo(
+            Reader(language())(
+                "no ledger at {ledger} sealed this run: its evidence is whole in itself, and nobody vouches that it is the "
+                "one that was taken",
+                ledger=ledger,
+            ),
+            err=True,
+        )
+    arguments = [
+        "-p",
+        "kvgate.pytest_plugin",
+        "-m",
+        stored.start.gate,
+        "--replay",
+        str(folder),
+        "--ledger",
+        ledger,
+        "-q",
+    ]
     if junitxml:
         arguments += ["--junitxml", junitxml]
     sys.exit(pytest.main(arguments))

@@ -12,6 +12,7 @@ import click
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
+from kvgate.errors import Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
@@ -24,6 +25,14 @@ _LEDGER = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
 
 
+def _open(url: str) -> Ledger:
+    """Open a ledger to look at it: one that takes no writes any more can still be read."""
+    try:
+        return Ledger.open(url)
+    except Unwritable:
+        return Ledger.open(url, write=False)
+
+
 def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
     standing = ledger.outcome(run)
     return {
@@ -33,7 +42,7 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
         "attempt": run.attempt,
         "outcome": standing.outcome.value,
         "decided": standing.decided,
-        "state": run.state,
+        "state": "unfinished" if run.state == "started" else run.state,
         "started": run.started,
         "ended": run.ended,
         "operator": run.operator,
@@ -54,7 +63,7 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
 def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> None:
     """List every run, oldest first: failed, interrupted and unfinished attempts too."""
     read, out = Reader(language()), terminal.console(sys.stdout)
-    book = Ledger.open(ledger)
+    book = _open(ledger)
     found = [_summary(book, run) for run in book.runs(campaign, gate)]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
@@ -65,10 +74,10 @@ def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> 
     rows = [
         (
             run["run"],
-            f"{run['campaign']}{read(' (simulated)') if run['simulated'] else ''}",
+            run["campaign"] + (read(" (simulated)") if run["simulated"] else ""),
             run["gate"],
             str(run["attempt"]),
-            run["outcome"] if run["decided"] else f"{run['outcome']} ({run['state']})",
+            run["outcome"] if run["decided"] else f"{run['outcome']} ({read.word(run['state'])})",
             run["started"][:19].replace("T", " "),
             run["operator"],
         )
@@ -120,7 +129,7 @@ def _agreement(book: Ledger, run: RunRecord) -> Agreement:
 def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
     """Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured and required."""
     read, out = Reader(language()), terminal.console(sys.stdout)
-    book = Ledger.open(ledger)
+    book = _open(ledger)
     record = book.run(run)
     summary = _summary(book, record)
     recorded = book.recorded(record)
@@ -133,12 +142,12 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
         return
     out.print(
         read(
-            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started}; {count} verdicts, {missing} missing",
+            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started} UTC; {count} verdicts, {missing} missing",
             gate=record.gate,
             campaign=record.campaign,
             attempt=record.attempt,
             outcome=summary["outcome"],
-            started=record.started,
+            started=record.started[:19].replace("T", " "),
             count=len(recorded),
             missing=summary["missing"],
         )
@@ -149,30 +158,19 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
         out.print(line, soft_wrap=True)
     if declared := sum(row.basis == "declared" for row in recorded.values()):
         out.print(read("{count} verdicts were declared by people, not measured: --all shows by whom", count=declared))
-    clauses = agreement.acceptance.clauses
     ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
     table = [
         (
             row.verdict.outcome.value + ("" if item.blocking else "*"),
             item.clause,
             item.subject,
-            read.phrase(row.verdict.measured),
-            read.phrase(row.verdict.required),
-            " ".join(f"E{number}" for number in row.evidence[:2]),
-            read.phrase(row.verdict.note) or (read.text(clauses[item.clause].text) if item.clause in clauses else ""),
+            terminal.found(row.verdict, read),
+            " ".join(f"E{number}" for number in row.evidence[:3]),
         )
         for item, row in ordered
         if all_ or row.verdict.outcome is not Outcome.PASS
     ]
-    heads = (
-        read("outcome"),
-        read("clause"),
-        read("subject"),
-        read("measured"),
-        read("required"),
-        read("evidence"),
-        read("note"),
-    )
+    heads = (read("outcome"), read("clause"), read("subject"), read("found"), read("evidence"))
     if table:
         out.print(terminal.listing(table, *heads))
         out.print(read("* advisory: shown, but keeps no gate shut"))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
+from checks.decision import Owed
+from checks.phrase import joined, say
 from checks.probe import Interval, Probe
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
@@ -90,6 +92,7 @@ class Rehearsal:
 
     needs: list[Need] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
+    late: set[Owed] = field(default_factory=set)  # what needs a second sample
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -142,7 +145,8 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
-                message = f"{first}; and instead: {second}"
+                both = say("{first}; and instead: {second}", first=first.phrase, second=second.phrase)
+                message = first.phrase if first.phrase == second.phrase else both
                 raise _worse(first, second)(message) from second
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
@@ -166,8 +170,11 @@ class Asked:
         if why:
             kinds = {type(error) for error in why.values()}
             kind = kinds.pop() if len(kinds) == 1 else CannotTell
-            text = "; ".join(str(error) if host in str(error) else f"{host}: {error}" for host, error in why.items())
-            raise _plain(kind)(text)
+            parts = [
+                error.phrase if host in str(error) else say("{host}: {why}", host=host, why=error.phrase)
+                for host, error in why.items()
+            ]
+            raise _plain(kind)(joined(parts))
         return facts
 
     def host_key(self, host: str) -> str:
@@ -192,12 +199,3 @@ def _worse(first: CannotTell, second: CannotTell) -> type[CannotTell]:
     from kvgate.errors import DECLARABLE
 
     return _plain(type(first)) if isinstance(second, DECLARABLE) else _plain(type(second))
-
-
-def names(needs: Sequence[Need]) -> Iterator[tuple[str, str, Probe[Any]]]:
-    """(host, key, probe) of distinct questions, in order."""
-    seen: set[tuple[str, str]] = set()
-    for need in needs:
-        if (pair := (need.host, need.key)) not in seen:
-            seen.add(pair)
-            yield need.host, need.key, need.probe

@@ -9,50 +9,79 @@ from dataclasses import replace
 from typing import Any
 
 from checks.nvme.probes import controllers
-from checks.probe import Device, Probe
-from checks.probe import UnreadableOutput as Ambiguous
-from kvgate.errors import CannotTell, DeviceAbsent
-from kvgate.evidence.store import AskedProbe, Evidence
+from checks.probe import Probe
+from kvgate.errors import CannotTell
+from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.ask import Need
+from kvgate.gate.naming import device_names
 from kvgate.transport.base import Batch, Command, Transport
 
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
 INTERVAL = 2.0
 
+#: Titles of the rounds, for whoever shows progress.
+FIRST, NAMED, AGAIN = "identities and facts", "devices by serial", "counters again"
+
 Progress = Callable[[str, Batch], None]
 _Questions = dict[str, dict[str, Probe[Any]]]
 
 
-def collect(
-    needs: Sequence[Need],
-    hosts: Iterable[str],
-    transport: Transport,
-    evidence: Evidence,
-    progress: Progress | None = None,
-    interval: float = INTERVAL,
-) -> Answers:
-    """Ask everything: identities first, then devices by serial, then the second sample of counters. Never raises for a host."""
-    answers = Answers(evidence)
-    first: _Questions = {host: {} for host in hosts}
-    named: _Questions = defaultdict(dict)
-    again: _Questions = defaultdict(dict)
-    for need in needs:
-        table = named if need.probe.devices else first
-        table.setdefault(need.host, {})[need.key] = need.probe
-        if need.samples > 1:
-            again[need.host][need.key] = need.probe
-    for host in named:
-        first.setdefault(host, {})[controllers().command()] = controllers()
-    _round(first, 1, "identities and facts", transport, answers, progress)
-    if named:
-        _round(named, 1, "devices by serial", transport, answers, progress)
-    if again:
-        began = time.monotonic()
-        time.sleep(max(0.0, interval - (time.monotonic() - began)))
-        _round(again, 2, "counters again", transport, answers, progress)
-    evidence.sync()
-    return answers
+class Rounds:
+    """The questions of a run in few rounds: facts and identities, devices by serial, later the counters a second time.
+
+    Never raises for a host; raises Unwritable when an answer could not be kept.
+    """
+
+    def __init__(
+        self,
+        needs: Sequence[Need],
+        hosts: Iterable[str],
+        transport: Transport,
+        evidence: Evidence,
+        progress: Progress | None = None,
+        interval: float = INTERVAL,
+    ) -> None:
+        self.answers = Answers(evidence)
+        self._transport, self._progress, self._interval = transport, progress, interval
+        self._first: _Questions = {host: {} for host in hosts}
+        self._named: _Questions = defaultdict(dict)
+        self._again: _Questions = defaultdict(dict)
+        for need in needs:
+            table = self._named if need.probe.devices else self._first
+            table.setdefault(need.host, {})[need.key] = need.probe
+            if need.samples > 1:
+                self._again[need.host][need.key] = need.probe
+        for host in self._named:
+            self._first.setdefault(host, {})[controllers().command()] = controllers()
+        self._ended = 0.0
+
+    def first(self) -> Answers:
+        """Ask everything once. What was answered is on the disk when this returns."""
+        self._round(self._first, 1, FIRST)
+        self._round(self._named, 1, NAMED)
+        self._ended = time.monotonic()
+        return self.answers
+
+    def again(self) -> None:
+        """Ask the counters a second time, not before the interval is over."""
+        if told := self._told():
+            time.sleep(max(0.0, self._ended + self._interval - time.monotonic()))
+            self._round(told, 2, AGAIN)
+
+    def _told(self) -> _Questions:
+        """Counters that have a first sample; without one the second tells nothing and a dead host is not waited for twice."""
+        failed = {(kept.host, kept.key) for kept in self.answers.evidence.answers() if isinstance(kept, StoredFailure)}
+        told: _Questions = {}
+        for host, probes in self._again.items():
+            if known := {key: probe for key, probe in probes.items() if (host, key) not in failed}:
+                told[host] = known
+        return told
+
+    def _round(self, questions: _Questions, sample: int, title: str) -> None:
+        if questions:
+            _round(questions, sample, title, self._transport, self.answers, self._progress)
+            self.answers.evidence.sync()
 
 
 def _round(
@@ -72,7 +101,7 @@ def _round(
             line = key
             if probe.devices:
                 try:
-                    line = probe.command(_names(host, probe, answers))
+                    line = probe.command(device_names(host, probe, answers.fact(host, controllers())))
                 except CannotTell as error:
                     failed[host][key] = error
                     lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
@@ -88,7 +117,7 @@ def _round(
             answers.keep(host, key, sample, number)
         if batch.host_key:
             answers.meet(host, sample, Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic))
-        if progress is not None:
+        if progress is not None and host in asked:
             progress(title, batch)
 
     asked = {host: wanted for host, wanted in commands.items() if wanted or not failed.get(host)}
@@ -97,24 +126,6 @@ def _round(
             keep(Batch(host, {}))
     for batch in transport.each(asked):
         keep(batch)
-
-
-def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
-    tree = answers.fact(host, controllers())
-    names: dict[Device, str] = {}
-    for device in probe.devices:
-        try:
-            if device.kind == "namespace":
-                name = tree.namespace(device.serial)
-            else:
-                controller = tree.controller(device.serial)
-                name = controller.name if controller else None
-        except Ambiguous as error:
-            raise DeviceAbsent(f"{host}: {error}") from None
-        if name is None:
-            raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
-        names[device] = f"/dev/{name}"
-    return names
 
 
 def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:

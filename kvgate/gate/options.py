@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -31,20 +32,20 @@ class Options:
 
 
 def gate_of(expression: str) -> str | None:
-    """``-m`` expression -> the one gate it names, None if it names none. Raises NotAllowed for anything in between."""
-    named = set(re.findall(r"\bG[1-4]\b", expression))
-    if not named:
+    """``-m`` expression -> the one gate it names, None if it names none or only says ``not``. Raises NotAllowed else."""
+    text = expression.strip()
+    if not re.search(r"\bG[1-4]\b", re.sub(r"\bnot +G[1-4]\b", "", text)):
         return None
-    if expression.strip() not in GATES:
+    if text not in GATES:
         raise NotAllowed(
-            f"found -m {expression.strip()!r}, wanted one gate alone, such as -m G1: a gate is decided as a whole, one a run"
+            f"found -m {text!r}, wanted one gate alone, such as -m G1: a gate is decided as a whole, one a run"
         )
-    return expression.strip()
+    return text
 
 
 def folder(gate: str) -> Path:
     """Where the tests of a gate lie. Raises NotAllowed for a gate that this version does not have."""
-    path = Path(str(files("gates") / GATES[gate]))
+    path = gates_root() / GATES[gate]
     if not path.is_dir():
         raise NotAllowed(f"{gate} is not part of this version of kvgate")
     return path
@@ -52,9 +53,36 @@ def folder(gate: str) -> Path:
 
 def gates_root() -> Path:
     """Folder of all gates."""
-    return Path(str(files("gates")))
+    return Path(str(files("gates"))).resolve()
 
 
 def from_environment(name: str) -> str | None:
     """``KVGATE_<NAME>`` if it is set and not empty."""
     return os.environ.get(f"KVGATE_{name.upper()}") or None
+
+
+def from_project(start: Path) -> dict[str, str]:
+    """``kvgate_*`` of the nearest pyproject.toml, for a run that pytest took for one of another folder.
+
+    pytest looks for its configuration beside the first path on its command line, before it knows that this path is the
+    value of ``--inventory``. Raises NotAllowed for a file that cannot be read.
+    """
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            try:
+                found = tomllib.loads(file.read_text("utf-8"))
+            except (OSError, ValueError) as error:
+                raise NotAllowed(f"{file} cannot be read: {error}") from None
+            values = found.get("tool", {}).get("pytest", {}).get("ini_options", {})
+            return {key: str(value) for key, value in values.items() if key.startswith("kvgate_")}
+    return {}
+
+
+def path_of(argument: str, start: Path) -> Path:
+    """Path that a pytest argument means: a file, ``file::test``, or a dotted name (--pyargs)."""
+    name = argument.split("::", 1)[0]
+    path = (start / name).resolve()
+    if not path.exists() and re.fullmatch(r"gates(\.\w+)*", name):
+        return gates_root().joinpath(*name.split(".")[1:])
+    return path

@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement
 from kvgate.codec import Seal
-from kvgate.errors import DECLARABLE, CannotTell, Unsupported, Unwritable
+from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
-from kvgate.gate.collect import Progress, collect
+from kvgate.gate.collect import Progress, Rounds
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
-    from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
+    from kvgate.ledger.repository import Ledger
+    from kvgate.ledger.rows import RunHandle, VerdictRow
+
+#: Verdicts written at once: few transactions, and little to judge again after a crash.
+_GROUP = 512
 
 
 class NotDeclared(CannotTell):
@@ -70,21 +74,25 @@ class GateSession:
     run: RunHandle | None = None
     answers: Answers | None = None
     judged: dict[Owed, Judged] = field(default_factory=dict)
-    trouble: list[str] = field(default_factory=list)
+    trouble: list[str] = field(default_factory=list)  # what could not be kept: with any of it the gate is not PASS
+    remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
+    late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
     _waiting: list[Owed] = field(default_factory=list)
+    _rounds: Rounds | None = None
 
     # ---- what will be asked
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
-        """Run every test dry. A body that fails without answers is a fault of kvgate and is raised."""
+        """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
         rehearsal = Rehearsal()
         for test in tests:
-            try:
-                arguments = test.arguments(rehearsal, self.terms(test.owed), _dry, _dry)
-                test.body(**arguments)
-            except Rehearsed:
-                continue
+            known = len(rehearsal.needs)
+            with suppress(Rehearsed, Exception):
+                test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
+            # A disk is asked by the name its serial had; only the second look shows that it kept it.
+            if any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:]):
+                rehearsal.late.add(test.owed)
         return rehearsal
 
     def clause(self, owed: Owed) -> Clause:
@@ -96,10 +104,17 @@ class GateSession:
         return {name: limit.value for name, limit in self.clause(owed).limits.items()}
 
     def look(self, tests: Sequence[GateTest], transport: Transport, progress: Progress | None = None) -> None:
-        """Go and ask everything that the tests need; raw bytes are on disk when this returns."""
+        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then."""
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
-        self.answers = collect(rehearsal.needs, sorted(rehearsal.hosts), transport, self.evidence, progress)
+        self.late = frozenset(rehearsal.late)
+        self._rounds = Rounds(rehearsal.needs, sorted(rehearsal.hosts), transport, self.evidence, progress)
+        self.answers = self._rounds.first()
+
+    def look_again(self) -> None:
+        """Ask the counters a second time; a run that is judged from stored answers asks nothing."""
+        if self._rounds is not None:
+            self._rounds.again()
 
     # ---- the one place where "could not tell" becomes UNDECIDED
 
@@ -113,35 +128,38 @@ class GateSession:
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
-            note = say("kvgate failed on this clause: {error}", error=f"{type(error).__name__}: {error}")
+            note = say("kvgate failed on this clause: {kind}: {error}", kind=type(error).__name__, error=str(error))
             judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
-            self.trouble.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
+            self.remarks.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
         else:
-            if len(given) == 1 and given[0].declarable:
-                judged = self._could_not_tell(test.owed, Unsupported(str(given[0].note)), given[0])
-            elif len(given) == 1:
-                judged = Judged(given[0], "declared" if self.clause(test.owed).answer == "declared" else "measured")
-            else:
-                judged = Judged(
-                    Verdict.undecided(say("the test decided {count} times instead of once", count=len(given)))
-                )
+            judged = self._given(test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
         self.record(test.owed, judged)
         return judged
 
-    def _could_not_tell(self, owed: Owed, error: CannotTell, verdict: Verdict | None = None) -> Judged:
+    def _given(self, owed: Owed, given: Sequence[Verdict]) -> Judged:
+        if len(given) != 1:
+            return Judged(Verdict.undecided(say("the test decided {count} times instead of once", count=len(given))))
+        if given[0].declarable:
+            return self._instead(owed, given[0], Unsupported.__name__)
+        return Judged(given[0], "declared" if self.clause(owed).answer == "declared" else "measured")
+
+    def _could_not_tell(self, owed: Owed, error: CannotTell) -> Judged:
+        verdict = Verdict.undecided(error.phrase)
         if isinstance(error, DECLARABLE):
-            try:
-                verdict = self._declared(owed)
-            except NotDeclared:
-                pass
-            else:
-                note = say("declared, because it could not be measured: {reason}", reason=str(error))
-                return Judged(verdict.with_note(note), "declared", type(error).__name__)
-        undecided = (
-            replace(verdict, declarable=False) if verdict else Verdict.undecided(say("{reason}", reason=str(error)))
+            return self._instead(owed, verdict, type(error).__name__)
+        return Judged(verdict, reason=type(error).__name__)
+
+    def _instead(self, owed: Owed, untold: Verdict, reason: str) -> Judged:
+        """What a person declared instead of what nobody can measure there; without a declaration it stays UNDECIDED."""
+        try:
+            verdict = self._declared(owed)
+        except NotDeclared:
+            return Judged(untold, reason=reason)
+        note = say(
+            "{declared}, because it could not be measured: {reason}", declared=_said(verdict), reason=_said(untold)
         )
-        return Judged(undecided, reason=type(error).__name__)
+        return Judged(verdict.with_note(note), "declared", reason)
 
     def _declared(self, owed: Owed) -> Verdict:
         found = [
@@ -149,16 +167,17 @@ class GateSession:
             for one in self.inventory.rack.declared
             if one.clause == owed.clause and fnmatchcase(owed.subject, one.subject)
         ]
-        if (
-            found
-        ):  # of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port
+        if found:
+            # Of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port.
             declaration = min(found, key=lambda one: one.conforms)
             note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
-            required = say("{text}", text=self.clause(owed).text.en)
-            return Verdict.of(declaration.conforms, declaration.value, required, note=note)
+            return Verdict.of(declaration.conforms, declaration.value, say("what the clause says"), note=note)
         raise NotDeclared(
-            f"nobody has answered for it: add {owed.clause} on {owed.subject} to `declared` in the inventory, "
-            "with who says so"
+            say(
+                "nobody has answered for it: add {clause} on {subject} to `declared` in the inventory, with who says so",
+                clause=owed.clause,
+                subject=owed.subject,
+            )
         )
 
     # ---- keeping
@@ -167,21 +186,21 @@ class GateSession:
         """Keep a verdict; written to ledger and journal in groups."""
         self.judged[owed] = judged
         self._waiting.append(owed)
-        if len(self._waiting) >= 256:
+        if len(self._waiting) >= _GROUP:
             self.write()
 
     def write(self) -> None:
         """Write the waiting verdicts. A failure is remembered: the run cannot pass any more."""
         waiting, self._waiting = self._waiting, []
-        rows = [self._row(owed) for owed in waiting]
+        if self.ledger is None or self.run is None:
+            return
         try:
-            if self.ledger is not None and self.run is not None:
-                self.ledger.record(self.run, rows)
-        except Unwritable as error:
+            self.ledger.record(self.run, [self._row(owed) for owed in waiting])
+        except KvgateError as error:
             self.trouble.append(str(error))
 
     def _row(self, owed: Owed) -> VerdictRow:
-        from kvgate.ledger.repository import VerdictRow
+        from kvgate.ledger.rows import VerdictRow
 
         judged = self.judged[owed]
         return VerdictRow(owed.clause, owed.subject, judged.verdict, judged.evidence, judged.basis, judged.reason)
@@ -191,52 +210,57 @@ class GateSession:
         return decide([item for item, _ in self.owed], {item: judged.verdict for item, judged in self.judged.items()})
 
     def finish(self) -> Decision:
-        """Write the decision, read it back, and give what was read. Unwritable or different: never PASS."""
+        """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
         self.write()
-        self.decided = self._finish(self.decision())
-        return self.decided
-
-    def _finish(self, decision: Decision) -> Decision:
-        if self.ledger is None or self.run is None:
-            return decision
-        try:
-            if self.evidence is not None:
-                self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
-                self.evidence.sync()
-                if problems := self.evidence.verify().problems:
-                    raise Unwritable(f"evidence does not read back as written: {problems[0]}")
-            seal = Seal(0, "", "") if self.evidence is None else self.evidence.seal()
-            stored = self.ledger.finish(self.run, decision, seal=seal)
-            if stored is not decision.outcome:
-                raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
-        except Unwritable as error:
-            self.trouble.append(str(error))
-        if self.trouble and decision.outcome is Outcome.PASS:
-            return Decision(Outcome.UNDECIDED, decision.verdicts)
+        decision = self.decision()
+        if self.ledger is not None and self.run is not None and not self.trouble:
+            try:
+                self._store(self.ledger, self.run, decision)
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.trouble:
+            self.interrupt(self.trouble[0])
+            if decision.outcome is Outcome.PASS:
+                decision = Decision(Outcome.UNDECIDED, decision.verdicts)
+        self.decided = decision
         return decision
+
+    def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
+        seal = Seal(0, "", "")
+        if self.evidence is not None:
+            self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
+            self.evidence.sync()
+            check = self.evidence.verify()
+            if check.problems or check.head != self.evidence.head():
+                problem = check.problems[0] if check.problems else "its last line is another one"
+                raise Unwritable(f"evidence {self.evidence.path} does not read back as written: {problem}")
+            seal = Seal(check.lines, check.head, check.root)
+        stored = ledger.finish(run, decision, seal=seal)
+        if stored is not decision.outcome:
+            raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
-        try:
-            self.write()
-            if self.evidence is not None:
+        self.write()
+        if self.evidence is not None:
+            with suppress(KvgateError):
                 self.evidence.note("interrupted", why=why)
                 self.evidence.sync()
-            if self.ledger is not None and self.run is not None:
+        if self.ledger is not None and self.run is not None:
+            try:
                 self.ledger.interrupt(self.run, why)
-        except Unwritable as error:
-            self.trouble.append(str(error))
+            except KvgateError as error:
+                self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
 
 
 def _dry(*_: object, **__: object) -> Any:
     raise Rehearsed
 
 
+def _said(verdict: Verdict) -> Phrase:
+    return verdict.note or say("no reason given")
+
+
 def operator() -> str:
     """Who runs this, as far as the machine knows."""
     return os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER") or "unknown"
-
-
-def evidence_folder(root: Path, run: str) -> Path:
-    """Where the evidence of a run lies."""
-    return root / run

@@ -8,21 +8,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from checks.acceptance import Text
 from checks.decision import Owed
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.errors import NotAllowed
+from kvgate.errors import KvgateError, NotAllowed, Unwritable
+from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.options import Options
+from kvgate.gate.sealed import vouched
 from kvgate.gate.session import GateSession, GateTest, Judged, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
+
+if TYPE_CHECKING:
+    from kvgate.ledger.repository import Ledger
+    from kvgate.ledger.rows import RunHandle
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class Preview:
     """What a run would owe and ask."""
 
     gate: str
-    owed: tuple[tuple[Owed, str], ...]  # with the clause's English text
+    owed: tuple[tuple[Owed, Text], ...]  # with what the clause says
     asked: tuple[Planned, ...]
 
 
@@ -75,7 +84,7 @@ class Prepared:
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
-        owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
+        owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
         return Preview(self.options.gate, owed, asked)
 
 
@@ -106,6 +115,7 @@ def find_run(options: Options, name: str) -> Path:
 
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
+    vouched(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
@@ -113,22 +123,6 @@ def _prepare_replay(options: Options) -> Prepared:
     agreement = agreements.stored(start.acceptance)
     owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
     return Prepared(options, inventory, agreement, tuple(owed), stored=evidence)
-
-
-@dataclass
-class Started:
-    """A run that has looked. Use as a context manager: closes connections and files at the end."""
-
-    session: GateSession
-    still_owed: set[Owed]
-    transport: Transport | None = None
-
-    def __enter__(self) -> Started:
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self.transport is not None:
-            self.transport.close()
 
 
 def code_version() -> str:
@@ -147,86 +141,118 @@ def transport_for(inventory: Inventory) -> Transport:
     return SshTransport(hosts, inventory.rack.defaults)
 
 
-def begin(prepared: Prepared, tests: Sequence[GateTest], progress: Progress | None = None) -> Started:
-    """Write down what is owed, then ask. Raises Refused or Unwritable before any host is contacted."""
+@dataclass
+class Started:
+    """A run that is written down and may look. Use as a context manager: closes connections and files at the end."""
+
+    session: GateSession
+    still_owed: set[Owed]
+    live: bool = True  # False when stored answers are judged
+    _transport: Transport | None = None
+
+    def look(self, tests: Sequence[GateTest], progress: Progress | None = None) -> None:
+        """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
+        if self.live:
+            self._transport = transport_for(self.session.inventory)
+            self.session.look(tests, self._transport, progress)
+            if self.session.evidence is not None:
+                self.session.answers = with_boots(self.session.answers, self.session.evidence)
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+
+def begin(prepared: Prepared) -> Started:
+    """Open ledger and evidence and write down what is owed. Raises Refused; no host is contacted."""
     session = prepared.session()
     if prepared.stored is not None:
-        session.evidence = None
         session.answers = replay(prepared.stored)
-        return Started(session, {item for item, _ in prepared.owed})
+        return Started(session, {item for item, _ in prepared.owed}, live=False)
     from kvgate.ledger.repository import Ledger
 
-    options = prepared.options
-    ledger = Ledger.open(options.ledger)
-    owed = [item for item, _ in prepared.owed]
-    session.ledger = ledger
-    if options.only_stale:
-        return _resume(prepared, session, tests, progress)
+    try:
+        session.ledger = Ledger.open(prepared.options.ledger)
+        _room_for_evidence(prepared.options.evidence)
+        return (_resume if prepared.options.only_stale else _anew)(prepared, session, session.ledger)
+    except Unwritable as error:
+        raise NotAllowed(str(error)) from error
+
+
+def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     session.run = ledger.begin(
-        gate=options.gate,
+        gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
         inventory=prepared.inventory.text,
         fingerprint=prepared.inventory.fingerprint,
         acceptance=prepared.agreement.canonical(),
         acceptance_digest=prepared.agreement.digest,
-        owed=owed,
-        evidence_root=options.evidence,
+        owed=[item for item, _ in prepared.owed],
+        evidence_root=prepared.options.evidence.absolute(),
         code=code_version(),
         operator=operator(),
         simulated=prepared.inventory.rack.simulated,
     )
-    session.evidence = Evidence.create(
-        options.evidence,
-        session.run.id,
-        {
-            "gate": options.gate,
-            "campaign": prepared.inventory.rack.campaign,
-            "inventory": prepared.inventory.text,
-            "acceptance": prepared.agreement.canonical(),
-            "code": code_version(),
-            "python": platform.python_version(),
-            "argv": sys.argv[1:],
-            "simulated": prepared.inventory.rack.simulated,
-            "attempt": session.run.attempt,
-        },
-    )
-    transport = transport_for(prepared.inventory)
-    started = Started(session, set(owed), transport)
     try:
-        session.look(tests, transport, progress)
-    except BaseException:
-        session.interrupt("ended while the hosts were asked")
-        transport.close()
+        session.evidence = _evidence(prepared, session.run)
+    except KvgateError as error:
+        session.interrupt(str(error))
         raise
-    return started
+    return Started(session, {item for item, _ in prepared.owed})
 
 
-def _resume(prepared: Prepared, session: GateSession, tests: Sequence[GateTest], progress: Progress | None) -> Started:
-    options, ledger = prepared.options, session.ledger
-    assert ledger is not None  # noqa: S101 - opened by begin
-    run = ledger.unfinished(prepared.inventory.rack.campaign, options.gate)
+def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
+    start = {
+        "gate": prepared.options.gate,
+        "campaign": prepared.inventory.rack.campaign,
+        "inventory": prepared.inventory.text,
+        "acceptance": prepared.agreement.canonical(),
+        "code": code_version(),
+        "python": platform.python_version(),
+        "argv": sys.argv[1:],
+        "simulated": prepared.inventory.rack.simulated,
+        "attempt": run.attempt,
+    }
+    return Evidence.create(prepared.options.evidence, run.id, start)
+
+
+def _room_for_evidence(root: Path) -> None:
+    """Notice before an attempt is counted that no evidence could be kept."""
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=root) as file:
+            file.write(bytes(2**16))
+            file.flush()
+    except OSError as error:
+        raise unwritable(error, "evidence (folder)", root) from error
+
+
+def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
+    gate = prepared.options.gate
+    run = ledger.unfinished(prepared.inventory.rack.campaign, gate)
     if run is None:
-        raise NotAllowed(f"no unfinished run of {options.gate} in this campaign: leave --only-stale away")
+        raise NotAllowed(f"no unfinished run of {gate} in this campaign: leave --only-stale away")
     same = (prepared.agreement.digest, prepared.inventory.fingerprint, prepared.inventory.text_digest)
     if (run.acceptance_digest, run.fingerprint, run.inventory_digest) != same:  # one word of the order is another order
         raise NotAllowed(
             f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
             "leave --only-stale away and start a new attempt"
         )
-    still = set(ledger.stale(run))
     session.run = run
-    session.evidence = Evidence.open(Path(run.evidence), write=True)
+    session.evidence = _reopened(prepared, run)
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
         for item, stored in ledger.recorded(run).items()
     }
-    transport = transport_for(prepared.inventory)
-    started = Started(session, still, transport)
-    try:
-        session.look([test for test in tests if test.owed in still], transport, progress)
-        session.answers = with_boots(session.answers, session.evidence)
-    except BaseException:
-        session.interrupt("ended while the hosts were asked")
-        transport.close()
-        raise
-    return started
+    return Started(session, set(ledger.stale(run)))
+
+
+def _reopened(prepared: Prepared, run: RunHandle) -> Evidence:
+    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it."""
+    for folder in (Path(run.evidence), prepared.options.evidence / run.id):
+        if folder.is_dir():
+            return Evidence.open(folder, write=True)
+    return _evidence(prepared, run)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checks.phrase import Phrase, say
-from kvgate.inventory.model import Host, Rack, System
+from kvgate.inventory.model import Accelerators, Host, Rack, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,18 @@ def _node(host: Host) -> Iterator[Phrase]:
         yield say("filesystems: no 'mounts'")
     if host.accelerators is None:
         yield say("accelerators: no 'accelerators'")
-    elif host.accelerators.firmware is None:
-        yield say("firmware ordered of accelerators: no 'firmware'")
+    else:
+        yield from _cards(host.accelerators)
     if host.system is not None and host.system.service is None:
         yield say("limits of the service: no 'service'")
+
+
+def _cards(cards: Accelerators) -> Iterator[Phrase]:
+    if cards.firmware is None:
+        yield say("firmware ordered of accelerators: no 'firmware'")
+    if cards.platform == "nvidia" and not cards.nvswitch:
+        yield say("the NVSwitch fabric: no 'nvswitch: true'")
+    if cards.platform == "nvidia" and not cards.gds:
+        yield say("GPUDirect Storage: no 'gds: true'")
+    if cards.platform == "rocm" and cards.compute_partition is None:
+        yield say("partitions of accelerators: no 'compute_partition'")

@@ -59,6 +59,7 @@ def things(rack: Rack) -> Iterator[Thing]:
         "fabric": rack.fabric is not None,
         "nvmeof": any(host.nvmeof for host in rack.hosts.values()),
         "accelerators": any(host.accelerators is not None for host in rack.hosts.values()),
+        "nodes": any(host.role == "node" and host.access != "none" for host in rack.hosts.values()),
     }
     yield Thing(Subject.RACK, "rack", "", rack, None, rack, tuple((key, _word(value)) for key, value in about.items()))
     for name, host in rack.hosts.items():

@@ -1,9 +1,7 @@
-"""What an operator sees: progress while hosts are asked, the plan, and the decision with what stopped it, worst first."""
+"""What an operator sees in tables and colours: the plan, and the decision with what stopped it, worst first."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO
 
@@ -13,17 +11,17 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
-from checks.acceptance import Clause
 from checks.decision import Decision, Owed
-from checks.verdict import Outcome
-from kvgate.errors import BadInput, CannotTell, Refused
+from checks.phrase import Phrase
+from checks.verdict import Outcome, Verdict
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
 from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
-from kvgate.transport.base import Batch
+from kvgate.reports.wrapping import Sentence
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
+_MANY = 4  # clauses that one reason keeps undecided, from which on it is told once
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
@@ -31,53 +29,6 @@ def console(stream: IO[str]) -> Console:
     """Return a console that obeys NO_COLOR and keeps lines whole where no terminal is."""
     terminal = Console(file=stream, highlight=False, emoji=False)
     return terminal if terminal.is_terminal else Console(file=stream, highlight=False, emoji=False, width=120)
-
-
-def refusal(error: Refused) -> str:
-    """Why a run was refused, one fault a line, ready for exit status 4."""
-    read = Reader(language())
-    if isinstance(error, BadInput):
-        count = len(error.faults)
-        head = read("refused before any host was contacted; {count} faults:", count=count)
-        return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
-    return read("refused before any host was contacted: {reason}", reason=str(error))
-
-
-def one_line(clause: Clause, judged: Judged) -> str:
-    """One verdict on one line, for pytest's own report and for JUnit XML."""
-    read = Reader(language())
-    verdict = judged.verdict
-    parts = [f"{verdict.outcome}: {read.text(clause.text)}"]
-    if measured := read.phrase(verdict.measured):
-        parts.append(read("measured {value}", value=measured))
-    if required := read.phrase(verdict.required):
-        parts.append(read("required {value}", value=required))
-    if note := read.phrase(verdict.note):
-        parts.append(note)
-    return "; ".join(parts)
-
-
-class Progress:
-    """One line a host on stderr while the hosts are asked."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._console = console(stream)
-        self._read = Reader(language())
-        self._began = time.monotonic()
-
-    def __call__(self, title: str, batch: Batch) -> None:
-        """Tell how a host answered in one round."""
-        failures = [answer for answer in batch.answers.values() if isinstance(answer, CannotTell)]
-        count = len(batch.answers)
-        line = Text(f"  {time.monotonic() - self._began:5.1f} s  {batch.host:<20} ")
-        line.append(self._read("{good} of {count} questions answered", good=count - len(failures), count=count))
-        if failures:
-            reason, times = Counter(str(failure) for failure in failures).most_common(1)[0]
-            line.append(f"  {times} x {reason}", style="yellow")
-        for note in batch.notes:
-            line.append(f"  ({note})", style="dim")
-        self._console.print(line, overflow="ellipsis", no_wrap=True)
-        del title
 
 
 def plan(preview: Preview, stream: IO[str]) -> None:
@@ -90,7 +41,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     table = Table(read("clause"), read("what it says"), read("subjects"), box=None, pad_edge=False)
     texts = {owed.clause: text for owed, text in preview.owed}
     for clause, subjects in clauses.items():
-        table.add_row(clause, texts[clause], ", ".join(subjects))
+        table.add_row(clause, Sentence(read.text(texts[clause])), Sentence(", ".join(subjects)))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
@@ -127,13 +78,18 @@ def summary(session: GateSession, stream: IO[str]) -> None:
                 for owed, verdict in decision.verdicts
                 if owed.blocking is weight and verdict.outcome is outcome
             ]
-            for clause in dict.fromkeys(owed.clause for owed, _ in rows):
+            shared = _shared(rows) if outcome is Outcome.UNDECIDED else {}
+            for reason, owed in shared.items():
+                out.print(_one_reason(session, reason, owed, read, weight))
+            told = {item for items in shared.values() for item in items}
+            rest = [owed for owed, _ in rows if owed not in told]
+            for clause in dict.fromkeys(owed.clause for owed in rest):
                 out.print(
-                    _clause(session, clause, outcome, [owed for owed, _ in rows if owed.clause == clause], read, weight)
+                    _clause(session, clause, outcome, [owed for owed in rest if owed.clause == clause], read, weight)
                 )
     for line in _basis(session, read):
         out.print(Text(line), soft_wrap=True)
-    for line in session.trouble:
+    for line in dict.fromkeys((*session.remarks, *session.trouble)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))
 
@@ -157,59 +113,90 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     title = Text.assemble(
         (f"{session.gate} ", "bold"),
         rack.rack,
-        (" (simulated)" if rack.simulated else ""),
-        ": ",
+        (read(" (simulated)") if rack.simulated else ""),
+        read(": "),
         (decision.outcome.value, STYLE[decision.outcome]),
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
-    line = read("{counts} blocking verdicts on {hosts} hosts", counts=", ".join(counts), hosts=len(rack.hosts))
+    line = read("{counts} blocking verdicts on {hosts} hosts", counts=read(", ").join(counts), hosts=len(rack.hosts))
     if advisory:
-        line += "; " + read("{count} advisory to look at", count=advisory)
+        line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
-        line += "; " + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
-    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Text(line))
+        line += read("; ") + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
+    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
+
+
+def _shared(rows: list[tuple[Owed, Verdict]]) -> dict[Phrase, list[Owed]]:
+    """Reasons that keep many clauses undecided (a host that is down), each with what it keeps so."""
+    reasons: dict[Phrase, list[Owed]] = {}
+    for owed, verdict in rows:
+        if verdict.note is not None:
+            reasons.setdefault(verdict.note, []).append(owed)
+    return {reason: owed for reason, owed in reasons.items() if len({item.clause for item in owed}) >= _MANY}
+
+
+def _one_reason(session: GateSession, reason: Phrase, owed: list[Owed], read: Reader, blocking: bool) -> RenderableType:
+    clauses = list(dict.fromkeys(item.clause for item in owed))
+    head = read("{count} verdicts of {clauses} clauses for one reason:", count=len(owed), clauses=len(clauses))
+    parts = [
+        Text.assemble((f"{_label(Outcome.UNDECIDED, read, blocking)} ", _style(Outcome.UNDECIDED, blocking)), head),
+        Sentence(read.phrase(reason), style="bold"),
+        Text(" ".join(clauses), style="cyan"),
+        Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"),
+    ]
+    if session.run is not None:
+        parts.append(Text(read("once that is mended: the same command with --only-stale asks them again"), style="dim"))
+    return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
+
+
+def _label(outcome: Outcome, read: Reader, blocking: bool) -> str:
+    return outcome.value if blocking else read("advisory {outcome}", outcome=outcome.value)
+
+
+def _style(outcome: Outcome, blocking: bool) -> str:
+    return STYLE[outcome] if blocking else "yellow"
 
 
 def _clause(
     session: GateSession, clause_id: str, outcome: Outcome, owed: list[Owed], read: Reader, blocking: bool
 ) -> RenderableType:
     clause = session.agreement.acceptance.clauses[clause_id]
-    label = outcome.value if blocking else read("advisory {outcome}", outcome=outcome.value)
+    label, style = _label(outcome, read, blocking), _style(outcome, blocking)
     parts: list[RenderableType] = [
-        Text.assemble(
-            (f"{label} ", STYLE[outcome] if blocking else "yellow"), (f"{clause_id} ", "bold"), read.text(clause.text)
-        )
+        Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
     grid = Table.grid(padding=(0, 2))
     for item in owed[:_SHOWN]:
         judged = session.judged.get(item)
-        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _measured(judged, read), _evidence(judged))
+        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _found(judged, read), _evidence(judged))
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if len(owed) > _SHOWN:
         parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
-    remedy = Text.assemble(
-        "    ", (read("do: "), "bold"), read.text(clause.remedy), (f"  [kvgate runbook {clause_id}]", "dim")
-    )
-    return Group(Text(""), *parts, remedy)
+    remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
+    more = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
+    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, more)))
 
 
-def _measured(judged: Judged | None, read: Reader) -> Text:
-    if judged is None:
-        return Text(read("the run ended before this clause was decided"))
-    verdict = judged.verdict
-    text = Text(overflow="fold")
+def found(verdict: Verdict, read: Reader) -> Sentence:
+    """What was measured, what is required, and why, as one sentence."""
+    text = Sentence()
     measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
     if measured:
-        text.append(read("measured ")).append(measured, style="bold").append("; ")
+        text.append(read("measured ")).append(measured, style="bold")
     if required:
-        text.append(read("required ")).append(required).append("; ")
+        text.append(read("; ") if text.plain else "").append(read("required ")).append(required)
     if note:
-        text.append(note)
-    text.rstrip()
-    if text.plain.endswith(";"):
-        text.right_crop(1)
+        text.append(read("; ") if text.plain else "").append(note)
     return text
+
+
+def _found(judged: Judged | None, read: Reader) -> Sentence:
+    return (
+        Sentence(read("the run ended before this clause was decided"))
+        if judged is None
+        else found(judged.verdict, read)
+    )
 
 
 def _evidence(judged: Judged | None) -> str:
@@ -235,10 +222,11 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
 
 
-def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
+def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
     """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
     columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
     table = Table(*columns, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+    for first, *rest in rows:
+        cells = (cell if isinstance(cell, Sentence) else Sentence(cell) for cell in rest)
+        table.add_row(first if isinstance(first, Text) else Text(first), *cells)
     return table

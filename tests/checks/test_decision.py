@@ -91,3 +91,12 @@ def test_text_of_a_verdict_with_braces_survives() -> None:
 def test_numbers() -> None:
     assert [number(value) for value in (0, 7, -1, 0.5)] == [0, 7, -1, 0.5]
     assert [number(value) for value in (None, True, "7", float("nan"), float("inf"), 10**400 and None)] == [None] * 6
+
+
+def test_of_verdicts_that_could_not_be_told_the_one_no_declaration_may_answer_is_worse() -> None:
+    absent, garbled = Verdict.not_offered(say("no counter")), Verdict.undecided(say("N/A"))
+    assert worst([absent, garbled]) is garbled
+    assert worst([absent, Verdict.of(False, "1", "0")]).outcome is Outcome.STOP
+    assert worst([absent, Verdict.of(True, "0", "0")]).declarable
+    assert absent.outcome is Outcome.UNDECIDED
+    assert absent.with_note(say("more")).declarable

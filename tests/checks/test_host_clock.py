@@ -25,6 +25,7 @@ TRACKING = Tracking("C0A86401", 3, -0.00002, 0.0, 0.0, 0.0004, 0.0003, "Normal")
         (replace(TRACKING, offset=-0.001001), STOP),
         (replace(TRACKING, leap="Not synchronised", offset=0.0), STOP),
         (replace(TRACKING, stratum=0), STOP),
+        (replace(TRACKING, stratum=1), PASS),  # a clock of its own: GPS, PTP
         (replace(TRACKING, stratum=10), PASS),
         (replace(TRACKING, stratum=11), STOP),
         (replace(TRACKING, root_dispersion=0.1), PASS),

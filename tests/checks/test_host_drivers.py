@@ -37,3 +37,8 @@ def test_driver_trees(foreign: tuple[bool, ...], outcome: Outcome) -> None:
 
 def test_a_host_without_rdma_has_nothing_to_mix() -> None:
     assert drivers.modules_of_one_tree(DriverModules("6.8.0", ()), ["nvme_tcp"], ("m0",)).outcome is PASS
+
+
+def test_one_rdma_module_agreed_among_others_is_enough_to_expect_a_tree() -> None:
+    found = DriverModules("6.8.0", ())
+    assert drivers.modules_of_one_tree(found, ["nvme_tcp", "m0"], ("m0",)).outcome is UNDECIDED

@@ -76,11 +76,20 @@ def test_uncorrected_errors(counts: tuple[tuple[int, int], ...], outcome: Outcom
 
 
 @pytest.mark.parametrize(
+    ("counts", "outcome"),
+    [(((10, 0), (10, 0)), PASS), (((0, 0), (11, 0)), STOP), (((9, 5),), PASS), ((), UNDECIDED)],
+)
+def test_corrected_errors_since_boot(counts: tuple[tuple[int, int], ...], outcome: Outcome) -> None:
+    assert memory.few_corrected_memory_errors(errors(*counts), 10).outcome is outcome
+
+
+@pytest.mark.parametrize(
     ("before", "after", "outcome"),
     [
         (errors((7, 0)), errors((7, 0)), PASS),
         (errors((7, 0)), errors((8, 0)), STOP),
         (errors((7, 0)), errors((6, 0)), UNDECIDED),
+        (errors((7, 0), (3, 0)), errors((6, 0), (4, 0)), UNDECIDED),  # one of two backwards, their sum the same
         (errors((7, 0)), errors((7, 0), boot="c"), UNDECIDED),
         (errors(), errors(), UNDECIDED),
         (errors((7, 0)), errors((7, 0), (0, 0)), UNDECIDED),
@@ -93,3 +102,28 @@ def test_corrected_errors_count_by_difference(before: MemoryErrors, after: Memor
 @pytest.mark.parametrize(("pages", "outcome"), [(8, PASS), (7, STOP), (9, STOP), (None, UNDECIDED)])
 def test_huge_pages(pages: int | None, outcome: Outcome) -> None:
     assert memory.hugepages_reserved(usable(1, pages), 8).outcome is outcome
+
+
+def test_only_a_host_whose_memory_nobody_counts_may_be_declared_instead() -> None:
+    assert memory.no_uncorrected_memory_errors(errors(), 0).declarable
+    assert memory.no_new_corrected_memory_errors(Interval(errors(), errors(), 5.0), 0).declarable
+    assert not memory.no_new_corrected_memory_errors(Interval(errors(), errors((0, 0)), 5.0), 0).declarable
+
+
+def test_what_a_virtual_machine_does_not_offer_a_person_may_answer() -> None:
+    """No EDAC driver, no speed of a module, no slots: nobody can measure it there. One module of many is no such case."""
+    silent = replace(DIMM, configured=None, rated=None)
+    bare = replace(FIRMWARE, modules=(silent,))
+    for verdict in (
+        memory.few_corrected_memory_errors(errors(), 10),
+        memory.no_uncorrected_memory_errors(errors(), 0),
+        memory.modules_at_speed(bare, 4800),
+        memory.modules_ordered(replace(FIRMWARE, slots=0, modules=()), 8),
+    ):
+        assert (verdict.outcome, verdict.declarable) == (UNDECIDED, True)
+    assert not memory.modules_at_speed(replace(FIRMWARE, modules=(DIMM, silent)), 4800).declarable
+
+
+def test_a_slow_module_stops_whatever_another_one_does_not_tell() -> None:
+    slow, silent = replace(DIMM, configured=4400), replace(DIMM, configured=None)
+    assert memory.modules_at_speed(replace(FIRMWARE, modules=(silent, slow)), 4800).outcome is STOP

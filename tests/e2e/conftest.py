@@ -2,89 +2,61 @@
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kvgate.cli.demo import login_key
-from lab.rack import EmbeddedRack, build
-
-ROOT = Path(__file__).parents[2]
+from tests.e2e.site import Site, served
 
 
-@dataclass
-class Site:
-    """A working folder with a served rack."""
+@dataclass(frozen=True)
+class Run:
+    """A gate run that is over, its rack down again."""
 
-    folder: Path
-    rack: EmbeddedRack
+    site: Site
+    ended: subprocess.CompletedProcess[str]
+    report: Path  # JUnit XML
 
     @property
-    def inventory(self) -> Path:
-        return self.folder / "inventory.yaml"
-
-    @property
-    def ledger(self) -> str:
-        return f"sqlite:///{self.folder / 'kvgate.db'}"
-
-    @property
-    def evidence(self) -> Path:
-        return self.folder / "evidence"
-
-    def environment(self, **more: str) -> dict[str, str]:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("KVGATE_", "PYTEST_"))}
-        return {**clean, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "160", "HOME": str(self.folder), **more}
-
-    def command(self, *arguments: str, gate: str = "G1") -> list[str]:
-        return [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", gate, "--inventory", str(self.inventory),
-            "--ledger", self.ledger, "--evidence", str(self.evidence), *arguments,
-        ]  # fmt: skip
-
-    def gate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=ROOT,
-            env=self.environment(**environment),
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    def kvgate(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "kvgate", *arguments]
-        env = self.environment(KVGATE_LEDGER=self.ledger, KVGATE_EVIDENCE=str(self.evidence))
-        return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
-
-    def runs(self) -> list[dict[str, object]]:
-        shown = self.kvgate("runs", "--json")
-        assert shown.returncode == 0, shown.stderr
-        found: list[dict[str, object]] = json.loads(shown.stdout)
-        return found
-
-    def show(self, run: str) -> dict[str, object]:
-        shown = self.kvgate("show", run, "--json")
-        assert shown.returncode == 0, shown.stderr
-        found: dict[str, object] = json.loads(shown.stdout)
-        return found
+    def id(self) -> str:
+        return str(self.site.runs()[0]["run"])
 
 
 @pytest.fixture
-def serve(tmp_path: Path) -> Callable[..., object]:
-    """``with serve(*faults, nodes=1, platform="rocm") as site``."""
+def serve(tmp_path: Path) -> Iterator[Callable[..., Site]]:
+    """``serve(*faults, nodes=1, platform="rocm", edits={host: (Edit, ...)})``: a site, served until the test ends."""
+    with ExitStack() as stack:
 
-    @contextmanager
-    def start(*faults: str, nodes: int = 1, platform: str = "rocm") -> Iterator[Site]:
-        with EmbeddedRack(build(nodes, platform, faults)) as rack:
-            site = Site(tmp_path, rack)
-            site.inventory.write_text(rack.inventory(login_key(tmp_path / "keys")), "utf-8")
-            yield site
+        def start(*faults: str, folder: str = "site", **more: Any) -> Site:
+            return stack.enter_context(served(tmp_path / folder, *faults, **more))
 
-    return start
+        yield start
+
+
+def _run(folder: Path, *faults: str) -> Run:
+    with served(folder, *faults) as site:
+        report = folder / "report.xml"
+        return Run(site, site.gate("--junitxml", str(report)), report)
+
+
+@pytest.fixture(scope="session")
+def passed(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a healthy rack."""
+    return _run(tmp_path_factory.mktemp("passed"))
+
+
+@pytest.fixture(scope="session")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a rack with a disk that lost data."""
+    return _run(tmp_path_factory.mktemp("stopped"), "disk-media-errors")
+
+
+@pytest.fixture(scope="session")
+def undecided(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on a rack with a node that is down."""
+    return _run(tmp_path_factory.mktemp("undecided"), "node-down")

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
@@ -187,10 +188,10 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
                 pass
         return Verdict.undecided(say("{reason}", reason=str(error)))
     assert len(given) == 1, f"{item.clause} decided {len(given)} times"
-    try:
-        return declared() if given[0].declarable else given[0]
-    except CannotTell:
-        return given[0]
+    if given[0].declarable:
+        with suppress(CannotTell):
+            return declared()
+    return given[0]
 
 
 def main() -> None:

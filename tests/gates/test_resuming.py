@@ -46,4 +46,4 @@ def test_a_changed_order_is_another_order_though_the_hardware_is_the_same(tmp_pa
     later = prepared(tmp_path, written().replace("queues: 32", "queues: 16"))
     assert later.inventory.fingerprint == first.inventory.fingerprint
     with pytest.raises(NotAllowed, match="another inventory"):
-        begin(later, [])
+        begin(later)

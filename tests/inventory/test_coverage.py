@@ -9,6 +9,7 @@ from ruamel.yaml import YAML
 
 from kvgate import agreement as agreements
 from kvgate.errors import BadInput
+from kvgate.inventory import reader
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
 from tests.inventory.test_reader import written
@@ -60,6 +61,21 @@ def test_whatever_is_not_ordered_is_named_with_its_hosts(change: dict[str, Any],
     assert any(word in what for what in new), new
 
 
+@pytest.mark.parametrize(
+    ("platform", "key"),
+    [("nvidia", "nvswitch"), ("nvidia", "gds"), ("rocm", "firmware"), ("rocm", "compute_partition")],
+)
+def test_what_is_not_ordered_of_the_cards_is_named(platform: str, key: str) -> None:
+    """An order that forgets the NVSwitch fabric would pass a node on which every CUDA program ends with error 802."""
+    found = reader.parse(written(platform, nodes=1)).rack
+    node = found.hosts["node-01"]
+    assert node.accelerators is not None
+    bare = node.accelerators.model_copy(update={key: None})
+    hosts = {**found.hosts, "node-01": node.model_copy(update={"accelerators": bare})}
+    new = said(found.model_copy(update={"hosts": hosts})).keys() - said(found).keys()
+    assert [key in what for what in new] == [True], new
+
+
 def test_a_rack_without_array_or_nodes_says_so() -> None:
     found = rack()
     alone = found.model_copy(update={"hosts": {"node-01": found.hosts["node-01"]}})
@@ -74,3 +90,12 @@ def test_a_host_of_which_nothing_is_asked_is_refused() -> None:
     with pytest.raises(BadInput) as caught:
         agreements.what_is_owed(agreements.read(), found, "x.yaml", "G1")
     assert "fx100-a" in str(caught.value)
+
+
+def test_a_rack_of_an_array_alone_owes_no_comparison_of_nodes() -> None:
+    """It arrives first; without a node there is nothing to compare, and the gate must be able to pass."""
+    found = rack()
+    array = found.model_copy(update={"hosts": {"fx100-a": found.hosts["fx100-a"]}})
+    clauses = {item.clause for item, _ in agreements.what_is_owed(agreements.read(), array, "x.yaml", "G1")}
+    assert not clauses & {"G1.1.26", "G1.1.27", "G1.1.28"}
+    assert "G1.1.2" in clauses

@@ -1,0 +1,237 @@
+"""One gate as one pytest run: a test per clause and subject of the inventory, judged on kept answers; exit status = decision."""
+
+from __future__ import annotations
+
+import faulthandler
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.acceptance import Subject
+from checks.decision import Owed
+from checks.verdict import Outcome
+from kvgate.errors import KvgateError, Refused
+from kvgate.gate.session import GateSession, GateTest, Judged
+from kvgate.gate.start import Prepared, Preview, begin
+from kvgate.inventory.subjects import Thing
+from kvgate.reports import lines
+
+STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
+_KNOWN = frozenset({"ask", "terms", "decide", "declared"})
+
+
+class GateItem(pytest.Item):
+    """One gate test on one subject."""
+
+    def __init__(self, *, test: GateTest, line: int, marks: Sequence[pytest.Mark], **more: Any) -> None:
+        super().__init__(**more)
+        self.test = test
+        self.own_markers.extend(marks)
+        self._place = (self.nodeid.split("::")[0], line, self.name)
+
+    @property
+    def location(self) -> tuple[str, int | None, str]:
+        """File, line and name, the same wherever pytest was started."""
+        return self._place
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the test stands."""
+        return self.path, self._place[1], self.name
+
+    def runtest(self) -> None:
+        """Gate tests are judged by GateRun, never by themselves."""
+        raise RuntimeError("a gate test runs within its gate only")
+
+
+class GateRun:
+    """The pytest plugin that is one run of one gate."""
+
+    NAME = "kvgate-gate-run"
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.session: GateSession | None = None
+        self.preview: Preview | None = None
+        self._things: dict[str, list[tuple[Owed, Thing]]] = {}
+        for owed, thing in prepared.owed:
+            self._things.setdefault(owed.clause, []).append((owed, thing))
+
+    # ---- what is collected
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, collector: pytest.Module, name: str, obj: object) -> list[pytest.Item] | None:
+        """One test per subject that the inventory owes for the clause; a clause without subjects owes nothing."""
+        if not name.startswith("test") or not inspect.isfunction(obj):
+            return None
+        marks = [mark for mark in getattr(obj, "pytestmark", []) if isinstance(mark, pytest.Mark)]
+        clause = next((str(mark.args[0]) for mark in marks if mark.name == "clause"), None)
+        parameters = tuple(inspect.signature(obj).parameters)
+        self._check(f"{collector.path}::{name}", clause, parameters)
+        marks.append(getattr(pytest.mark, self.prepared.options.gate).mark)
+        place = f"gates/{collector.path.relative_to(collector.path.parents[1]).as_posix()}"
+        return [
+            GateItem.from_parent(
+                collector,
+                name=f"{name}[{thing.id}]",
+                nodeid=f"{place}::{name}[{thing.id}]",
+                test=GateTest(owed, thing, obj, parameters),
+                line=obj.__code__.co_firstlineno - 1,
+                marks=marks,
+            )
+            for owed, thing in self._things.get(clause or "", ())
+        ]
+
+    def _check(self, where: str, clause: str | None, parameters: Sequence[str]) -> None:
+        if clause is None:
+            raise pytest.UsageError(f"{where} names no clause: @pytest.mark.clause(...)")
+        known = self.prepared.agreement.acceptance.clauses.get(clause)
+        if known is None:
+            raise pytest.UsageError(f"{where} decides {clause}, which is no clause of gates/acceptance.yaml")
+        about = [name for name in parameters if name not in _KNOWN]
+        if about != [known.subject.value]:
+            kinds = ", ".join(Subject)
+            raise pytest.UsageError(f"{where} takes {about}, but {clause} is about one {known.subject} (of {kinds})")
+
+    # ---- the run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Write down what is owed, ask every host, judge on what was kept."""
+        if session.testsfailed:
+            raise session.Interrupted(f"{session.testsfailed} errors during collection: no host was contacted")
+        if session.config.option.collectonly:
+            return True
+        items = [item for item in session.items if isinstance(item, GateItem)]
+        tests = [item.test for item in items]
+        if self.prepared.options.plan:
+            self.preview = self.prepared.preview(tests)
+            self._terminal().plan(self.preview, sys.stdout)
+            return True
+        try:
+            started = begin(self.prepared)
+        except Refused as error:
+            raise pytest.UsageError(lines.refusal(error)) from None
+        self.session = started.session
+        items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
+        with started:
+            try:
+                started.look([item.test for item in items], lines.Progress(sys.stderr))
+                late = self.session.late
+                self._terminal()  # loaded while the counters run
+                self._judge(session, [item for item in items if item.test.owed not in late])
+                self.session.look_again()
+            except KvgateError as error:
+                self.session.trouble.append(str(error))
+                return True
+            self._judge(session, [item for item in items if item.test.owed in late])
+        return True
+
+    def _judge(self, session: pytest.Session, items: Sequence[GateItem]) -> None:
+        protocol = session.config.hook.pytest_runtest_protocol
+        for index, item in enumerate(items):
+            protocol(item=item, nextitem=items[index + 1] if index + 1 < len(items) else None)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Judge one gate test: no set-up, no capture, one report."""
+        if not isinstance(item, GateItem) or self.session is None:
+            return None
+        hook = item.ihook
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for report in _reports(item, self.session):
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_timeout_set_timer(self, item: pytest.Item, settings: Any) -> bool | None:
+        """Replace the timer of ``timeout_method = thread``: it would end the process with status 1, which means STOP here."""
+        if settings.method != "thread":
+            return None
+        timer = threading.Timer(settings.timeout, _give_up, (item.nodeid, settings.timeout))
+        timer.daemon = True
+        item.cancel_timeout = timer.cancel  # type: ignore[attr-defined]  # where pytest-timeout looks for it
+        timer.start()
+        return True
+
+    # ---- the decision
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Iterator[None]:
+        """Decide; the exit status is the decision's, whatever pytest counted. Its last lines are the decision's, too."""
+        self._conclude(session, exitstatus)
+        yield
+        if self.session is not None:
+            self._terminal().summary(self.session, sys.stdout)
+
+    def _conclude(self, session: pytest.Session, exitstatus: int) -> None:
+        if self.session is None:
+            if session.testsfailed:  # a gate that cannot be collected was not run
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            return
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            self.session.interrupt("interrupted by the operator")
+        elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
+            self.session.trouble.append("pytest or kvgate failed, see above")
+            self.session.interrupt("pytest or kvgate failed")
+            session.exitstatus = STATUS[Outcome.UNDECIDED]
+        else:
+            session.exitstatus = STATUS[self.session.finish().outcome]
+
+    @staticmethod
+    def _terminal() -> Any:
+        from kvgate.reports import terminal
+
+        return terminal
+
+
+def _reports(item: GateItem, session: GateSession) -> Iterator[pytest.TestReport]:
+    """Judge the test and report it as pytest does: call, then teardown (JUnit XML closes a test there)."""
+    given: list[Judged] = []
+    call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
+        lambda: given.append(session.judge(item.test)), "call", (pytest.exit.Exception, KeyboardInterrupt)
+    )
+    failure: str | None = None
+    if given:
+        verdict = given[0].verdict
+        item.user_properties += [
+            ("clause", item.test.owed.clause),
+            ("subject", item.test.owed.subject),
+            ("outcome", verdict.outcome.value),
+            ("measured", str(verdict.measured)),
+            ("required", str(verdict.required)),
+            ("basis", given[0].basis),
+            ("evidence", " ".join(f"E{number}" for number in given[0].evidence)),
+        ]
+        if verdict.outcome is not Outcome.PASS:
+            failure = lines.one_line(session.clause(item.test.owed), given[0])
+    elif call.excinfo is not None:  # the judging itself was cut short: nothing is recorded, so it is UNDECIDED
+        failure = f"{Outcome.UNDECIDED}: {call.excinfo.exconly()}"
+
+    def report(when: Any, longrepr: str | None, seconds: float) -> pytest.TestReport:
+        keywords: dict[str, Any] = {item.name: 1, **{mark.name: 1 for mark in item.own_markers}}
+        outcome: Any = "passed" if longrepr is None else "failed"
+        return pytest.TestReport(
+            item.nodeid, item.location, keywords, outcome, longrepr, when, (), seconds, call.start, call.stop,
+            item.user_properties,
+        )  # fmt: skip
+
+    yield report("call", failure, call.duration)
+    yield report("teardown", None, 0.0)
+
+
+def _give_up(test: str, seconds: float) -> None:
+    """End a gate whose judging hangs where no signal reaches it. What is not recorded is UNDECIDED."""
+    os.write(2, f"\nkvgate: {test} did not end within {seconds:g} s; the gate stays UNDECIDED\n".encode())
+    faulthandler.dump_traceback(2)
+    os._exit(STATUS[Outcome.UNDECIDED])

@@ -1,0 +1,163 @@
+"""A working folder with a served rack, and the commands of an operator in it, each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from click.testing import CliRunner
+
+import kvgate.cli
+from kvgate.cli.demo import login_key
+from lab.machine import Edit
+from lab.rack import EmbeddedRack, VirtualHost, build
+
+ROOT = Path(__file__).parents[2]
+Verdicts = dict[tuple[str, str], str]
+
+
+@dataclass
+class Site:
+    """``faults`` and ``edits`` (host -> edits of its answers) break the rack."""
+
+    folder: Path
+    hosts: list[VirtualHost]
+    extra: dict[str, str] = field(default_factory=dict)  # environment of every command
+
+    @property
+    def inventory(self) -> Path:
+        return self.folder / "inventory.yaml"
+
+    @property
+    def ledger(self) -> str:
+        return f"sqlite:///{self.folder / 'kvgate.db'}"
+
+    @property
+    def evidence(self) -> Path:
+        return self.folder / "evidence"
+
+    @property
+    def connections(self) -> int:
+        return sum(host.connections for host in self.hosts)
+
+    def environment(self, **more: str) -> dict[str, str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("KVGATE_", "PYTEST_", "LC_", "LANG"))}
+        plain = {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "160", "HOME": str(self.folder)}
+        return {**clean, **plain, **self.extra, **more}
+
+    def command(self, *arguments: str, gate: str = "G1") -> list[str]:
+        return [
+            sys.executable, "-m", "pytest", "-q", "-m", gate, "--inventory", str(self.inventory), "--ledger", self.ledger,
+            "--evidence", str(self.evidence), *arguments,
+        ]  # fmt: skip
+
+    def gate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.call(self.command(*arguments), **environment)
+
+    def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*arguments),
+            cwd=ROOT,
+            env=self.environment(PYTHONUNBUFFERED="1", **environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def pytest(self, *arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+        return self.call([sys.executable, "-m", "pytest", "-q", *arguments], cwd, **environment)
+
+    def kvgate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        places = {"KVGATE_LEDGER": self.ledger, "KVGATE_EVIDENCE": str(self.evidence)}
+        return self.call([sys.executable, "-m", "kvgate", *arguments], **{**places, **environment})
+
+    def call(self, command: Sequence[str], cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+        env = self.environment(**environment)
+        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=150)
+
+    # ---- what came of it
+
+    def _read(self, *arguments: str) -> Any:
+        """Read with the `kvgate` command, within this process: it is started on its own where that is what is tested."""
+        shown = CliRunner().invoke(kvgate.cli.main, [*arguments, "--ledger", self.ledger, "--json"])
+        assert shown.exit_code == 0, shown.output
+        return json.loads(shown.stdout)
+
+    def runs(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self._read("runs")
+        return found
+
+    def last(self) -> dict[str, Any]:
+        return self.show(self.runs()[-1]["run"])
+
+    def show(self, run: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._read("show", run)
+        return found
+
+    def journal(self) -> Path | None:
+        return next(iter(sorted(self.evidence.glob("*/journal.jsonl"))), None)
+
+    def change(self, old: str, new: str, file: Path | None = None) -> None:
+        """Change the inventory; what is changed must be there."""
+        path = file or self.inventory
+        text = path.read_text("utf-8")
+        assert old in text, old
+        path.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def outcomes(shown: Mapping[str, Any]) -> Verdicts:
+    """Clause and subject -> outcome, of `kvgate show --json`; what has no verdict is missing."""
+    told = {(row["clause"], row["subject"]): str(row["outcome"]) for row in shown["verdicts"]}
+    return told | {(row["clause"], row["subject"]): "missing" for row in shown["missing"]}
+
+
+def clauses(found: Verdicts, outcome: str) -> set[str]:
+    """Ids of the clauses with that outcome on any subject."""
+    return {clause for (clause, _), told in found.items() if told == outcome}
+
+
+def properties(report: Path) -> list[dict[str, str]]:
+    """Properties of every test in a JUnit report."""
+    cases = ET.parse(report).iter("testcase")
+    return [{str(p.get("name")): str(p.get("value")) for p in case.iter("property")} for case in cases]
+
+
+def judged(report: Path) -> Verdicts:
+    """Clause and subject -> outcome, of a JUnit report."""
+    return {(test["clause"], test["subject"]): test["outcome"] for test in properties(report)}
+
+
+@contextmanager
+def served(
+    folder: Path,
+    *faults: str,
+    nodes: int = 1,
+    platform: str = "rocm",
+    edits: Mapping[str, tuple[Edit, ...]] | None = None,
+) -> Iterator[Site]:
+    """Serve a rack and write its inventory into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    hosts = build(nodes, platform, faults)
+    for host in hosts:
+        host.machine.edits += (edits or {}).get(host.name, ())
+    with EmbeddedRack(hosts) as rack:
+        site = Site(folder, hosts)
+        site.inventory.write_text(rack.inventory(login_key(folder / "keys")), "utf-8")
+        yield site
+
+
+def until(what: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for something to become true."""
+    limit = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < limit, "it never came to that"
+        time.sleep(0.02)
