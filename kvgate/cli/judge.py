@@ -21,7 +21,9 @@ from kvgate.reports.messages import Reader, language
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
     help="where runs are kept",
 )  # fmt: skip
-@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+@click.option(
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+)
 @click.option("--junitxml", type=click.Path(), help="write a JUnit report too")
 def judge(run: str, evidence: Path, ledger: str, junitxml: str | None) -> None:
     """Judge RUN (a run id or an evidence folder) again with this version of the code. No host is contacted.
