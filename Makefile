@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN := $(BIN)/python -m
+LOCALE := kvgate/reports/locale
+LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tests demo test lint types imports messages unit lock bench clean
@@ -38,9 +40,13 @@ imports: setup ## the directions of the house
 	$(BIN)/lint-imports
 
 messages: setup ## extract, update and compile the message catalogues
-	$(BIN)/pybabel -q extract --no-location --sort-output -k say -k read --project kvgate -o kvgate/reports/locale/kvgate.pot kvgate checks
-	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete -i kvgate/reports/locale/kvgate.pot -d kvgate/reports/locale -D kvgate -l zh_CN
-	$(BIN)/pybabel -q compile -d kvgate/reports/locale -D kvgate
+	@mkdir -p $(LOCALE)
+	$(BIN)/pybabel -q extract --no-location --sort-output --omit-header -k say -k read -o $(LOCALE)/kvgate.pot kvgate checks gates
+	@for language in $(LANGUAGES); do \
+	  verb=init; test ! -f $(LOCALE)/$$language/LC_MESSAGES/kvgate.po || verb="update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date"; \
+	  $(BIN)/pybabel -q $$verb -w 120 -i $(LOCALE)/kvgate.pot -d $(LOCALE) -D kvgate -l $$language || exit; \
+	done
+	$(BIN)/pybabel compile --statistics -d $(LOCALE) -D kvgate
 
 unit: setup-tests ## the tests alone
 	$(RUN) pytest

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gates.g1_arrival
-from kvgate.gate.ask import names
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateTest
 from kvgate.gate.start import Prepared, prepare
@@ -43,10 +42,10 @@ def of_a_node(folder: Path, platform: str = "rocm") -> tuple[list[Question], Mac
     prepared = prepare(Options("G1", written, "", folder))
     node = hosts[-1]
     asked = []
-    for host, _, probe in names(prepared.session().rehearse(_tests(prepared)).needs):
-        if host == node.name:
-            devices = {d: "/dev/nvme0n1" if d.kind == "namespace" else "/dev/nvme0" for d in probe.devices}
-            asked.append(Question(probe.command(devices), probe.limit))
+    needs = {need.key: need for need in prepared.session().rehearse(_tests(prepared)).needs if need.host == node.name}
+    for need in needs.values():
+        devices = {d: "/dev/nvme0n1" if d.kind == "namespace" else "/dev/nvme0" for d in need.probe.devices}
+        asked.append(Question(need.probe.command(devices), need.probe.limit))
     return asked, node.machine
 
 

@@ -48,14 +48,14 @@ def governed_by(found: Governors, wanted: str) -> Verdict:
         return Verdict.of(not found.governors, found.governors[0][1] if found.governors else wanted, wanted)
     if not found.governors:
         note = say("no CPU has a governor: the firmware keeps the clocks; ask its power profile (BIOS, BMC)")
-        return Verdict.undecided(note, wanted)
+        return Verdict.not_offered(note, wanted)
     others = [f"{cpu} {governor}" for cpu, governor in found.governors if governor != wanted]
     if not others and len(found.governors) < count_cpus(found.online):
         note = say(
             "{known} of {online} CPUs tell their governor", known=len(found.governors), online=count_cpus(found.online)
         )
         return Verdict.undecided(note, wanted)
-    measured = say("{count} CPUs differ, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
+    measured = say("CPUs that differ: {count}, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
     return Verdict.of(not others, measured, wanted)
 
 

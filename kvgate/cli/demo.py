@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from kvgate.gate import options as gate_options
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from lab import order
-from lab.faults import every
+from lab.faults import chinese, every
 from lab.rack import EmbeddedRack, build
 
 GATES = ("G1",)  # gates that this version runs
@@ -45,6 +46,13 @@ def login_key(folder: Path) -> Path:
 def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> Iterator[EmbeddedRack]:
     if port and port + nodes > 65535:
         raise NotAllowed(f"found port {port} for {nodes + 1} hosts, wanted one with as many ports after it (to 65535)")
+    known = every()
+    if (stranger := next((name for name in faults if name not in known), None)) is not None:
+        near = ", ".join(get_close_matches(stranger, known, n=5, cutoff=0.5))
+        raise NotAllowed(
+            f"found fault {stranger!r}, wanted a name that kvgate demo --list-faults shows"
+            + (f": {near}?" if near else "")
+        )
     try:
         rack = EmbeddedRack(build(nodes, platform, faults), port)
     except ValueError as error:
@@ -80,6 +88,7 @@ def list_faults(as_json: bool) -> None:
         ]  # fmt: skip
         click.echo(json.dumps(faults, ensure_ascii=False))
         return
+    said = chinese() if read.lang == "zh" else {}
     rows = [
         (
             fault.name,
@@ -87,11 +96,11 @@ def list_faults(as_json: bool) -> None:
             fault.platform or "-",
             " ".join(sorted(fault.stops)),
             " ".join(sorted(fault.undecided)),
-            fault.text,
+            said.get(fault.name, fault.text),
         )
         for fault in every().values()
     ]
-    heads = (read("fault"), read("on"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
+    heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
 
 

@@ -12,13 +12,14 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from checks.phrase import Phrase, joined, plain, say
 from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
@@ -38,11 +39,20 @@ _FREE_BYTES = 10**9
 class Finding:
     """One thing looked at. ``good`` None means it could not be told."""
 
-    where: str
-    what: str
+    where: Phrase | str
+    what: Phrase
     good: bool | None
-    found: str
-    remedy: str = ""
+    found: Phrase | str
+    remedy: Phrase | str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """English values under stable keys; no remedy where nothing is to be mended."""
+        shown = {item.name: getattr(self, item.name) for item in fields(self)}
+        shown = {name: str(value) if isinstance(value, Phrase) else value for name, value in shown.items()}
+        return {**shown, "remedy": "" if self.good else shown["remedy"]}
+
+
+_HERE = say("here")
 
 
 #: How tools tell their version; the others have no way that is quick and harmless.
@@ -75,18 +85,24 @@ def preview(gate: str, inventory: Path) -> Preview | None:
 
 def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
     """What this machine itself needs."""
-    yield Finding("here", "python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or newer")
+    yield Finding(
+        _HERE, say("python"), sys.version_info >= (3, 11), sys.version.split()[0], say("install Python 3.11 or newer")
+    )
     ssh = shutil.which("ssh")
     yield Finding(
-        "here", "ssh", ssh is not None, ssh or "none", "install the OpenSSH client: aliases and jump hosts need it"
+        _HERE,
+        say("ssh"),
+        ssh is not None,
+        ssh or say("none"),
+        say("install the OpenSSH client: aliases and jump hosts need it"),
     )
     existing = _existing(evidence)
     free = shutil.disk_usage(existing).free
-    found = f"{free / 1e9:.1f} GB free at {existing}"
-    yield Finding("here", "space for evidence", free >= _FREE_BYTES, found, "free at least 1 GB")
+    found = say("{free:.1f} GB free at {path}", free=free / 1e9, path=str(existing))
+    yield Finding(_HERE, say("space for evidence"), free >= _FREE_BYTES, found, say("free at least 1 GB"))
     writable = existing.is_dir() and os.access(existing, os.W_OK)
-    remedy = f"make {existing} a folder that you can write to, or name another with --evidence"
-    yield Finding("here", "evidence folder", writable, str(existing), remedy)
+    remedy = say("make {path} a folder that you can write to, or name another with --evidence", path=str(existing))
+    yield Finding(_HERE, say("evidence folder"), writable, str(existing), remedy)
     yield _ledger(ledger)
     names = {host.identity or rack.defaults.identity for host in rack.hosts.values()}
     for name in sorted(name for name in names if name):
@@ -103,24 +119,39 @@ def _ledger(url: str) -> Finding:
     if url.startswith("sqlite:///") and not file.exists():
         parent = _existing(file)
         good = parent.is_dir() and os.access(parent, os.W_OK)
-        found = f"{file} is not there yet; the first run makes it"
-        return Finding("here", "ledger", good, found, f"make {parent} a folder that you can write to, or use --ledger")
+        found = say("{path} is not there yet; the first run makes it", path=str(file))
+        return Finding(
+            _HERE,
+            say("ledger"),
+            good,
+            found,
+            say("make {path} a folder that you can write to, or use --ledger", path=str(parent)),
+        )
     try:
         Ledger.open(url, write=False)
     except KvgateError as error:
-        return Finding("here", "ledger", False, str(error), "mend what it says, or name another with --ledger")
-    return Finding("here", "ledger", True, url.split("@")[-1])
+        return Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
+    return Finding(_HERE, say("ledger"), True, url.split("@")[-1])
 
 
 def _login_key(name: str) -> Finding:
     path = Path(name).expanduser()
     if not path.is_file():
-        where = "" if path.is_absolute() else f" (a relative path starts where the command runs: {Path.cwd()})"
-        return Finding(
-            "here", "login key", False, f"{path}: no such file", f"correct `identity` in the inventory{where}"
-        )
+        remedy = say("correct `identity` in the inventory")
+        if not path.is_absolute():
+            remedy = say(
+                "correct `identity` in the inventory (a relative path starts where the command runs: {path})",
+                path=str(Path.cwd()),
+            )
+        return Finding(_HERE, say("login key"), False, say("{path}: no such file", path=str(path)), remedy)
     mode = stat.S_IMODE(path.stat().st_mode)
-    return Finding("here", "login key", mode & 0o077 == 0, f"{path} has mode {mode:o}", f"chmod 600 {path}")
+    return Finding(
+        _HERE,
+        say("login key"),
+        mode & 0o077 == 0,
+        say("{path} has mode {mode:o}", path=str(path), mode=mode),
+        f"chmod 600 {path}",
+    )
 
 
 def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding]:
@@ -130,7 +161,13 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
         if not planned.instead:  # a stand-in is missed only where the first tool is
             tools.setdefault(planned.host, set()).add(planned.command.split()[0])
     if plan is None:
-        yield Finding("here", "plan", None, "G1 could not be planned", "pytest -m G1 --plan --inventory FILE says why")
+        yield Finding(
+            _HERE,
+            say("plan"),
+            None,
+            say("G1 could not be planned"),
+            say("pytest -m G1 --plan --inventory FILE says why"),
+        )
     asked = {
         name: list(_questions(sorted(tools[name])))
         for name, host in inventory.rack.hosts.items()
@@ -138,7 +175,12 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
     }
     for name, host in inventory.rack.hosts.items():
         if host.access != "shell":
-            yield Finding(name, "access", True, f"{host.access}: only what is declared or allowed is asked")
+            yield Finding(
+                name,
+                say("access"),
+                True,
+                say("{access}: only what is declared or allowed is asked", access=host.access),
+            )
     transport = transport_for(inventory)
     try:
         batches = transport.run(asked)
@@ -159,23 +201,23 @@ def _questions(tools: Sequence[str]) -> Iterator[Command]:
 def _host(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     who = batch.answers["id"]
     if isinstance(who, CannotTell):
-        what = (
-            "host key" if isinstance(who, HostKeyRefused) else "root" if isinstance(who, PermissionDenied) else "reach"
-        )
-        yield Finding(name, what, False, str(who), "the message says what to do")
+        what = say("reach")
+        if isinstance(who, (HostKeyRefused, PermissionDenied)):
+            what = say("host key") if isinstance(who, HostKeyRefused) else say("root")
+        yield Finding(name, what, False, who.phrase, say("the message says what to do"))
         return
-    yield Finding(name, "reach", True, "logged in")
-    yield Finding(name, "host key", True, batch.host_key)
+    yield Finding(name, say("reach"), True, say("logged in"))
+    yield Finding(name, say("host key"), True, batch.host_key)
     user = who.stdout.decode(errors="replace").strip()
-    remedy = "become: sudo with a NOPASSWD rule, or log in as root"
-    yield Finding(name, "root", user == "0", f"user id {user or 'not told'}", remedy)
+    remedy = say("become: sudo with a NOPASSWD rule, or log in as root")
+    yield Finding(name, say("root"), user == "0", say("user id {number}", number=user or say("not told")), remedy)
     if batch.clock is None:
-        yield Finding(name, "clock", None, "no time given", "check `date` on the host")
+        yield Finding(name, say("clock"), None, say("no time given"), say("check `date` on the host"))
     else:
         middle = (batch.clock.low + batch.clock.high) / 2
         good = abs(middle) <= _CLOCK_SECONDS
-        found = f"{middle:+.3f} s against this machine"
-        yield Finding(name, "clock", good, found, "synchronise both with NTP (chrony)")
+        found = say("{seconds:+.3f} s against this machine", seconds=middle)
+        yield Finding(name, say("clock"), good, found, say("synchronise both with NTP (chrony)"))
     yield from _tools(name, batch, tools)
 
 
@@ -183,14 +225,14 @@ def _tools(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     answers = {tool: batch.answers[f"tool {tool}"] for tool in tools}
     untold = [tool for tool, answer in answers.items() if isinstance(answer, CannotTell)]
     missing = [tool for tool, answer in answers.items() if isinstance(answer, Answer) and answer.status != 0]
-    found = f"{len(tools) - len(missing) - len(untold)} of {len(tools)} tools"
-    found += f"; missing: {', '.join(missing)}" if missing else ""
-    found += f"; not told: {', '.join(untold)}" if untold else ""
+    parts = [say("{there} of {count} tools", there=len(tools) - len(missing) - len(untold), count=len(tools))]
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    parts += [say("not told: {words}", words=", ".join(untold))] if untold else []
     good = False if missing else None if untold or not tools else True
-    yield Finding(name, "tools", good, found, "install them, or declare those facts in the inventory")
+    yield Finding(name, say("tools"), good, joined(parts), say("install them, or declare those facts in the inventory"))
     versions = [f"{tool} {version}" for tool in tools if (version := _version(batch.answers.get(f"version {tool}")))]
     if versions:
-        yield Finding(name, "versions", True, ", ".join(versions))
+        yield Finding(name, say("versions"), True, ", ".join(versions))
 
 
 def _version(answer: Answer | CannotTell | None) -> str:
@@ -217,12 +259,17 @@ def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        shown = [{**asdict(finding), "remedy": "" if finding.good else finding.remedy} for finding in findings]
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        click.echo(json.dumps([finding.plain() for finding in findings], ensure_ascii=False))
     else:
-        words: dict[bool | None, str] = {True: "ok", False: read("mend"), None: read("unknown")}
+        words: dict[bool | None, str] = {True: read("ok"), False: read("mend"), None: read("unknown")}
         rows: list[tuple[Any, ...]] = [
-            (finding.where, finding.what, words[finding.good], finding.found, "" if finding.good else finding.remedy)
+            (
+                read.phrase(plain(finding.where)),
+                read.phrase(finding.what),
+                words[finding.good],
+                read.phrase(plain(finding.found)),
+                "" if finding.good else read.phrase(plain(finding.remedy)),
+            )
             for finding in findings
         ]
         out.print(terminal.listing(rows, read("where"), read("what"), "", read("found"), read("do")))

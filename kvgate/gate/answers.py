@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from checks.nvme.probes import controllers
+from checks.phrase import say
 from checks.probe import Probe
 from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
@@ -103,13 +104,18 @@ class Answers:
         del probe
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
-            raise CannotTell(f"{host} was not met twice in this run")
+            raise CannotTell(say("{host} was not met twice in this run", host=host))
         if not first.boot_id and not second.boot_id:
             raise NotAskable(
-                f"{host} is asked one command at a time, so nobody knows whether it was rebooted in between"
+                say(
+                    "{host} is asked one command at a time, so nobody knows whether it was rebooted in between",
+                    host=host,
+                )
             )
         if first.boot_id != second.boot_id:
-            raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
+            raise CannotTell(
+                say("{host} was rebooted between the two samples, or does not tell its boot id", host=host)
+            )
         return second.monotonic - first.monotonic
 
     def host_key(self, host: str) -> str:
@@ -130,22 +136,26 @@ class Answers:
             raise self._no_time(host)
         low, high = max(clock.low for clock in near), min(clock.high for clock in near)
         if low > high:
-            raise CannotTell(f"{host} or this machine set its clock while the gate ran: wait until NTP is content")
+            raise CannotTell(
+                say("{host} or this machine set its clock while the gate ran: wait until NTP is content", host=host)
+            )
         return low, high
 
     def _no_time(self, host: str) -> CannotTell:
         if (host, 1) not in self._met:
             return self._why(host)
         if host in self._boots:
-            return CannotTell(f"{host} did not tell its time")
+            return CannotTell(say("{host} did not tell its time", host=host))
         numbers = [number for (name, _, _), number in self._index.items() if name == host]
         if numbers and all(isinstance(self.evidence.answer(number), StoredFailure) for number in numbers):
             return self._why(host)
-        return NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
+        return NotAskable(
+            say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
+        )
 
     def _why(self, host: str) -> CannotTell:
         """Return the reason why a host was not met, as it stands with the first question that failed."""
         for (name, _, _), number in self._index.items():
             if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
                 return kept.error()
-        return CannotTell(f"{host} was not met in this run")
+        return CannotTell(say("{host} was not met in this run", host=host))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from checks.decision import Owed
+from checks.phrase import joined, say
 from checks.probe import Interval, Probe
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
@@ -146,7 +147,8 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
-                message = str(first) if str(first) == str(second) else f"{first}; and instead: {second}"
+                both = say("{first}; and instead: {second}", first=first.phrase, second=second.phrase)
+                message = first.phrase if first.phrase == second.phrase else both
                 raise _worse(first, second)(message) from second
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
@@ -170,8 +172,11 @@ class Asked:
         if why:
             kinds = {type(error) for error in why.values()}
             kind = kinds.pop() if len(kinds) == 1 else CannotTell
-            text = "; ".join(str(error) if host in str(error) else f"{host}: {error}" for host, error in why.items())
-            raise _plain(kind)(text)
+            parts = [
+                error.phrase if host in str(error) else say("{host}: {why}", host=host, why=error.phrase)
+                for host, error in why.items()
+            ]
+            raise _plain(kind)(joined(parts))
         return facts
 
     def host_key(self, host: str) -> str:

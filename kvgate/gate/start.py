@@ -12,6 +12,7 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from checks.acceptance import Text
 from checks.decision import Owed
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
@@ -50,7 +51,7 @@ class Preview:
     """What a run would owe and ask."""
 
     gate: str
-    owed: tuple[tuple[Owed, str], ...]  # with the clause's English text
+    owed: tuple[tuple[Owed, Text], ...]  # with what the clause says
     asked: tuple[Planned, ...]
 
 
@@ -83,7 +84,7 @@ class Prepared:
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
-        owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
+        owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
         return Preview(self.options.gate, owed, asked)
 
 

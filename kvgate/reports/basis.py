@@ -19,7 +19,7 @@ def overlaid(changes: Sequence[Overlaid], read: Reader) -> Iterator[str]:
     if changes:
         yield read("{count} terms differ from the standard acceptance document:", count=len(changes))
     for change in changes:
-        origin = f" ({change.origin})" if change.origin else ""
+        origin = f" ({read.word(change.origin)})" if change.origin else ""
         yield f"  {change.clause} {change.what}: {change.before} -> {change.after}{origin}"
 
 
@@ -36,7 +36,7 @@ def declared(items: Iterable[Owed], rack: Rack, read: Reader) -> Iterator[str]:
         count = sum(map(len, people.values()))
         yield read("{count} verdicts were declared by people, not measured:", count=count)
     for by, places in people.items():
-        yield f"  {by}: {_list(places, read)}"
+        yield f"  {by}{read(': ')}{_list(places, read)}"
 
 
 def not_covered(rack: Rack, read: Reader) -> Iterator[str]:
@@ -45,7 +45,7 @@ def not_covered(rack: Rack, read: Reader) -> Iterator[str]:
     if found:
         yield read("not vouched for, because the inventory orders nothing there:")
     for gap in found:
-        hosts = f": {_list(gap.hosts, read)}" if gap.hosts else ""
+        hosts = read(": ") + _list(gap.hosts, read) if gap.hosts else ""
         yield f"  {read.phrase(gap.what)}{hosts}"
 
 

@@ -108,3 +108,22 @@ def test_only_a_host_whose_memory_nobody_counts_may_be_declared_instead() -> Non
     assert memory.no_uncorrected_memory_errors(errors(), 0).declarable
     assert memory.no_new_corrected_memory_errors(Interval(errors(), errors(), 5.0), 0).declarable
     assert not memory.no_new_corrected_memory_errors(Interval(errors(), errors((0, 0)), 5.0), 0).declarable
+
+
+def test_what_a_virtual_machine_does_not_offer_a_person_may_answer() -> None:
+    """No EDAC driver, no speed of a module, no slots: nobody can measure it there. One module of many is no such case."""
+    silent = replace(DIMM, configured=None, rated=None)
+    bare = replace(FIRMWARE, modules=(silent,))
+    for verdict in (
+        memory.few_corrected_memory_errors(errors(), 10),
+        memory.no_uncorrected_memory_errors(errors(), 0),
+        memory.modules_at_speed(bare, 4800),
+        memory.modules_ordered(replace(FIRMWARE, slots=0, modules=()), 8),
+    ):
+        assert (verdict.outcome, verdict.declarable) == (UNDECIDED, True)
+    assert not memory.modules_at_speed(replace(FIRMWARE, modules=(DIMM, silent)), 4800).declarable
+
+
+def test_a_slow_module_stops_whatever_another_one_does_not_tell() -> None:
+    slow, silent = replace(DIMM, configured=4400), replace(DIMM, configured=None)
+    assert memory.modules_at_speed(replace(FIRMWARE, modules=(silent, slow)), 4800).outcome is STOP

@@ -385,3 +385,10 @@ def test_a_series_that_was_refused_is_no_series_of_lost_packets() -> None:
     verdict = criteria.packets_pass([("192.168.100.10", small, refused)], 9000, True)
     assert verdict.outcome is UNDECIDED
     assert "Invalid argument" in str(verdict.note)
+
+
+def test_an_address_on_another_port_is_not_on_this_one_for_want_of_a_master() -> None:
+    ports = [Interface(name, None, 9000, "UP", (), None, None, None) for name in ("ens1f0np0", "eno1")]
+    here = [Address("eno1", "inet", "192.168.100.10", 24, "global")]
+    assert criteria.addressed(here, ports, "ens1f0np0", "192.168.100.10").outcome is STOP
+    assert criteria.addressed(here, ports, "eno1", "192.168.100.10").outcome is PASS

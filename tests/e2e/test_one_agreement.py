@@ -11,23 +11,21 @@ import pytest
 from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.transport.base import Answer, Batch
 
-PLUGIN = ("-p", "kvgate.pytest_plugin")  # known early, wherever pytest takes its root to be
-
 
 @pytest.fixture
 def interrupted(serve: Callable[..., Any]) -> Any:
     """A run that came to UNDECIDED, because one tool was missing."""
-    with serve("host-dmidecode-missing") as site:
-        first = site.gate(*PLUGIN)
-        assert first.returncode == 6, first.stdout + first.stderr
-        yield site
+    site = serve("host-dmidecode-missing")
+    first = site.gate()
+    assert first.returncode == 6, first.stdout + first.stderr
+    return site
 
 
 def test_a_run_is_not_gone_on_with_by_another_inventory(interrupted: Any) -> None:
     text = interrupted.inventory.read_text("utf-8")
     assert "ctrl_loss: 600" in text
     interrupted.inventory.write_text(text.replace("ctrl_loss: 600", "ctrl_loss: 60"), "utf-8")
-    again = interrupted.gate(*PLUGIN, "--only-stale")
+    again = interrupted.gate("--only-stale")
     assert again.returncode == 4, again.stdout + again.stderr
     assert "another inventory" in again.stdout + again.stderr
 
@@ -36,25 +34,25 @@ def test_a_run_is_not_gone_on_with_by_a_declaration_that_came_later(interrupted:
     late = '  - {clause: G1.1.9, subject: "*", value: "2.3.7", conforms: true, by: someone, on: 2026-11-28}\n'
     with interrupted.inventory.open("a", encoding="utf-8") as stream:
         stream.write(late)
-    assert interrupted.gate(*PLUGIN, "--only-stale").returncode == 4
+    assert interrupted.gate("--only-stale").returncode == 4
 
 
 def test_a_pass_says_by_which_numbers_and_by_whose_word(serve: Callable[..., Any]) -> None:
     """An overlay or a declaration that weakens a clause must be seen by whoever reads the result, live or stored."""
     weaker = "overlay: {G1.1.25: {weight: blocking}, G1.2.9: {limits: {media_errors: {value: 7, unit: errors, origin: contract}}}}\n"
-    with serve() as site:
-        (site.folder / "weaker.yaml").write_text(weaker, "utf-8")
-        text = site.inventory.read_text("utf-8")
-        site.inventory.write_text(text.replace("campaign: demo", "campaign: demo\nacceptance: weaker.yaml"), "utf-8")
-        seen = site.gate(*PLUGIN)
-        run = str(site.runs()[0]["run"])
-        told = {
-            "gate": seen,
-            "check": site.kvgate("inventory", "check", str(site.inventory)),
-            "explain": site.kvgate("explain", "G1.2.9", "--inventory", str(site.inventory)),
-            "show": site.kvgate("show", run),
-            "judge": site.kvgate("judge", run),
-        }
+    site = serve()
+    (site.folder / "weaker.yaml").write_text(weaker, "utf-8")
+    text = site.inventory.read_text("utf-8")
+    site.inventory.write_text(text.replace("campaign: demo", "campaign: demo\nacceptance: weaker.yaml"), "utf-8")
+    seen = site.gate()
+    run = str(site.runs()[0]["run"])
+    told = {
+        "gate": seen,
+        "check": site.kvgate("inventory", "check", str(site.inventory)),
+        "explain": site.kvgate("explain", "G1.2.9", "--inventory", str(site.inventory)),
+        "show": site.kvgate("show", run),
+        "judge": site.kvgate("judge", run),
+    }
     assert seen.returncode == 0, seen.stdout + seen.stderr
     for name, command in told.items():
         assert command.returncode == 0, (name, command.stdout + command.stderr)
@@ -70,15 +68,15 @@ def test_a_pass_says_by_which_numbers_and_by_whose_word(serve: Callable[..., Any
 
 def test_evidence_other_than_the_ledger_sealed_is_not_judged(serve: Callable[..., Any], tmp_path: Path) -> None:
     """A folder written anew, chain and all, is whole in itself: only the seal in the ledger tells it from the real one."""
-    with serve("host-dmidecode-missing") as site:
-        assert site.gate(*PLUGIN).returncode == 6
-        run = str(site.runs()[0]["run"])
-        assert site.kvgate("judge", run).returncode == 6
-        alone = site.kvgate("judge", run, "--ledger", f"sqlite:///{tmp_path}/none.db")
-        assert alone.returncode == 6
-        assert "no ledger" in alone.stderr
-        _forge(site.evidence / run)
-        again = site.kvgate("judge", run)
+    site = serve("host-dmidecode-missing")
+    assert site.gate().returncode == 6
+    run = str(site.runs()[0]["run"])
+    assert site.kvgate("judge", run).returncode == 6
+    alone = site.kvgate("judge", run, "--ledger", f"sqlite:///{tmp_path}/none.db")
+    assert alone.returncode == 6
+    assert "no ledger" in alone.stderr
+    _forge(site.evidence / run)
+    again = site.kvgate("judge", run)
     assert again.returncode == 4, again.stdout + again.stderr
     assert "sealed" in again.stdout + again.stderr
 
