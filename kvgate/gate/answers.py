@@ -16,6 +16,9 @@ from kvgate.transport.base import Clock
 
 Fact = TypeVar("Fact")
 
+#: Seconds within which looks at a clock belong together: clocks drift by less than a millisecond meanwhile.
+_ONE_RUN = 120.0
+
 
 @dataclass(frozen=True, slots=True)
 class Met:
@@ -34,6 +37,7 @@ class Answers:
         self.evidence = evidence
         self._index: dict[tuple[str, str, int], int] = {}
         self._met: dict[tuple[str, int], Met] = {}
+        self._clocks: dict[str, list[tuple[float, Clock]]] = {}
         self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
 
@@ -44,6 +48,8 @@ class Answers:
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
         self._met[host, sample] = met
+        if sample and met.clock is not None:
+            self._clocks.setdefault(host, []).append((met.monotonic, met.clock))
         if met.boot_id:
             self._boots.setdefault(host, set()).add(met.boot_id)
 
@@ -123,17 +129,29 @@ class Answers:
         raise error
 
     def clock(self, host: str) -> tuple[float, float]:
-        """Host clock minus operator clock. Raises CannotTell when the host did not give its time."""
-        met = self._met.get((host, 1))
-        if met is None:
-            raise self._why(host)
-        if met.clock is None and not met.boot_id:
-            raise NotAskable(
-                say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
+        """Host clock minus operator clock, from all rounds. Raises CannotTell when the host did not give its time."""
+        looks = self._clocks.get(host, [])
+        near = [clock for monotonic, clock in looks if looks[-1][0] - monotonic <= _ONE_RUN]
+        if not near:
+            raise self._no_time(host)
+        low, high = max(clock.low for clock in near), min(clock.high for clock in near)
+        if low > high:
+            raise CannotTell(
+                say("{host} or this machine set its clock while the gate ran: wait until NTP is content", host=host)
             )
-        if met.clock is None:
-            raise CannotTell(say("{host} did not tell its time", host=host))
-        return met.clock.low, met.clock.high
+        return low, high
+
+    def _no_time(self, host: str) -> CannotTell:
+        if (host, 1) not in self._met:
+            return self._why(host)
+        if host in self._boots:
+            return CannotTell(say("{host} did not tell its time", host=host))
+        numbers = [number for (name, _, _), number in self._index.items() if name == host]
+        if numbers and all(isinstance(self.evidence.answer(number), StoredFailure) for number in numbers):
+            return self._why(host)
+        return NotAskable(
+            say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
+        )
 
     def _why(self, host: str) -> CannotTell:
         """Return the reason why a host was not met, as it stands with the first question that failed."""

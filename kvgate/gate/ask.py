@@ -93,6 +93,7 @@ class Rehearsal:
     needs: list[Need] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
+    clocks: int = 0  # how often a clock was asked for
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -123,8 +124,9 @@ class Rehearsal:
         return _Hole()
 
     def clock(self, host: str) -> Any:
-        """Note that the host must be met."""
+        """Note that the host must be met; every round tells its clock anew, and more closely together than alone."""
         self.hosts.add(host)
+        self.clocks += 1
         return _Hole()
 
 

@@ -56,7 +56,9 @@ def test_a_gate_without_an_inventory_is_refused_and_not_skipped(site: Site) -> N
 
 
 def test_an_inventory_that_is_not_there_is_named(site: Site) -> None:
-    refused(site, site.pytest("-m", "G1", "--inventory", "inventories/none.yaml"), "inventories/none.yaml", "No such file")
+    refused(
+        site, site.pytest("-m", "G1", "--inventory", "inventories/none.yaml"), "inventories/none.yaml", "No such file"
+    )
 
 
 def test_all_faults_of_an_inventory_are_named_at_once_with_their_places(site: Site, tmp_path: Path) -> None:
