@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN := $(BIN)/python -m
+LOCALE := kvgate/reports/locale
+LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tests demo test lint types imports messages unit lock bench clean
@@ -38,9 +40,13 @@ imports: setup ## the directions of the house
 	$(BIN)/lint-imports
 
 messages: setup ## extract, update and compile the message catalogues
-	$(BIN)/pybabel -q extract --no-location --sort-output -k say -k read --project kvgate -o kvgate/reports/locale/kvgate.pot kvgate checks
-	$(BIN)/pybabel -q update --no-fuzzy-matching --ignore-obsolete -i kvgate/reports/locale/kvgate.pot -d kvgate/reports/locale -D kvgate -l zh_CN
-	$(BIN)/pybabel -q compile -d kvgate/reports/locale -D kvgate
+	@mkdir -p $(LOCALE)
+	$(BIN)/pybabel -q extract --no-location --sort-output --omit-header -k say -k read -o $(LOCALE)/kvgate.pot kvgate checks gates
+	@for language in $(LANGUAGES); do \
+	  verb=init; test ! -f $(LOCALE)/$$language/LC_MESSAGES/kvgate.po || verb="update --no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date"; \
+	  $(BIN)/pybabel -q $$verb -w 120 -i $(LOCALE)/kvgate.pot -d $(LOCALE) -D kvgate -l $$language || exit; \
+	done
+	$(BIN)/pybabel compile --statistics -d $(LOCALE) -D kvgate
 
 unit: setup-tests ## the tests alone
 	$(RUN) pytest
@@ -51,5 +57,16 @@ test: lint types imports setup-tests ## everything: linters, types, directions, 
 lock: ## write requirements.lock anew (needs pip-tools)
 	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --extra dev --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
 
+bench/.venv/.installed: bench/requirements.txt
+	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"
+	$(PYTHON) -m venv bench/.venv
+	bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.txt
+	@touch $@
+
+bench: setup bench/.venv/.installed ## measure speed against plain ssh and others (half an hour); tables go into bench/README.md
+	$(RUN) bench.fan_out --write
+	$(RUN) bench.fan_out --server rack --samples 3 --write
+	$(RUN) bench.gate --write
+
 clean: ## remove what make made (not var/, which holds ledger and evidence)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info
+	rm -rf $(VENV) bench/.venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build *.egg-info

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -32,3 +32,24 @@ class Phrase:
 def say(template: str, /, **values: str | int | float | bool | Phrase) -> Phrase:
     """Build a :class:`Phrase`; the template must be a literal so that the message catalogue can be extracted."""
     return Phrase(template, tuple(values.items()))
+
+
+def joined(parts: Sequence[Phrase | str]) -> Phrase:
+    """``one; two; three`` as one phrase: the separator is the reader's. Raises IndexError when there is nothing to join."""
+    if len(parts) <= 1:
+        return plain(parts[0])
+    middle = len(parts) // 2
+    return say("{first}; {rest}", first=joined(parts[:middle]), rest=joined(parts[middle:]))
+
+
+def listed(parts: Sequence[Phrase | str]) -> Phrase:
+    """``one, two, three`` as one phrase. Raises IndexError when there is nothing to list."""
+    if len(parts) <= 1:
+        return plain(parts[0])
+    middle = len(parts) // 2
+    return say("{first}, {rest}", first=listed(parts[:middle]), rest=listed(parts[middle:]))
+
+
+def plain(text: Phrase | str) -> Phrase:
+    """Return the text as a phrase that no language changes."""
+    return text if isinstance(text, Phrase) else say("{text}", text=text)

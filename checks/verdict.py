@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, plain
 
 
 class Outcome(StrEnum):
@@ -60,12 +60,12 @@ class Verdict:
         if not isinstance(holds, bool):
             raise TypeError(f"a verdict needs True or False, got {holds!r}")
         outcome = Outcome.PASS if holds else Outcome.STOP
-        return cls(outcome, _phrase(measured), _phrase(required), unit, note, quantities)
+        return cls(outcome, plain(measured), plain(required), unit, note, quantities)
 
     @classmethod
     def undecided(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
         """The clause could not be told; ``note`` says why and what would help."""
-        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note)
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note)
 
     @classmethod
     def not_offered(cls, note: Phrase, required: Phrase | str = "", measured: Phrase | str = "") -> Verdict:
@@ -73,15 +73,11 @@ class Verdict:
 
         Never for a value that was there and could not be read: that stays :meth:`undecided`, whatever anybody declares.
         """
-        return cls(Outcome.UNDECIDED, _phrase(measured), _phrase(required), note=note, declarable=True)
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note, declarable=True)
 
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""
         return replace(self, note=note)
-
-
-def _phrase(text: Phrase | str) -> Phrase:
-    return text if isinstance(text, Phrase) else say("{text}", text=text)
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
@@ -70,8 +71,7 @@ def standard_file() -> Path:
 
 def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement:
     """Read the document and lay the overlay on it. Raises BadInput with every fault of either file."""
-    document = strict_yaml.read(standard or standard_file())
-    acceptance = _validate(document)
+    acceptance = _document(standard or standard_file())
     if overlay is None:
         return Agreement(acceptance, ())
     changes = strict_yaml.read(overlay)
@@ -97,6 +97,21 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     return _agreement(Acceptance(acceptance=1, clauses=clauses), acceptance)
 
 
+def _document(path: Path) -> Acceptance:
+    """Read a document once as long as the file stays the same; strict reading costs half a second."""
+    try:
+        state = path.stat()
+    except OSError:
+        return _validate(strict_yaml.read(path))  # which says why it cannot be read
+    return _unchanged(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=8)
+def _unchanged(path: Path, modified: int, size: int) -> Acceptance:
+    del modified, size
+    return _validate(strict_yaml.read(path))
+
+
 def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:
     """Return the agreement a run was judged by, from its stored JSON. Raises BadInput when it cannot be read.
 
@@ -105,7 +120,7 @@ def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:
     """
     try:
         found = Acceptance.model_validate_json(canonical, strict=False)
-        return _agreement(found, standard or _validate(strict_yaml.read(standard_file())))
+        return _agreement(found, standard or _document(standard_file()))
     except ValidationError as error:
         message = str(error).splitlines()[0]
         raise BadInput((Fault("stored acceptance", 0, 0, "file", message, "the clauses of a run"),)) from None

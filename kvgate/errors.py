@@ -27,6 +27,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checks.phrase import Phrase, plain
+
 
 class KvgateError(Exception):
     """Root of all exceptions that kvgate raises on purpose."""
@@ -65,7 +67,16 @@ class NotAllowed(Refused):
 
 
 class CannotTell(KvgateError):
-    """A question without an answer; the message says what was found and what to do next."""
+    """A question without an answer; the message says what was found and what to do next.
+
+    It is a text, or a phrase where the reader's language matters: ``phrase`` is what a verdict carries.
+    """
+
+    @property
+    def phrase(self) -> Phrase:
+        """The message as a phrase; a text is the same in every language."""
+        message = self.args[0] if self.args else type(self).__name__
+        return message if isinstance(message, Phrase) else plain(str(message))
 
 
 class Unreachable(CannotTell):

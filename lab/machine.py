@@ -125,7 +125,9 @@ class Machine:
         line = line.strip()
         count = self.asked[line] = self.asked.get(line, 0) + 1
         entry = self.entries.get(line)
-        if entry is None:
+        if (asked := re.fullmatch(r"command -v ([\w./-]+)", line)) is not None:
+            reply = self._where(asked[1])
+        elif entry is None:
             self.unknown.append(line)
             reply = Reply(stderr=f"sh: 1: {line.split()[0]}: not found\n".encode(), status=127)
         else:
@@ -136,6 +138,14 @@ class Machine:
                 self._unused.discard(edit)
                 reply = _edited(reply, edit, line)
         return reply
+
+    def _where(self, tool: str) -> Reply:
+        """Say where a tool is: a host that answers none of its commands does not have it."""
+        entries = [ask for ask in self.entries if ask.split()[0] == tool]
+        gone = [edit.ask for edit in self.edits if edit.status == 127]
+        there = any(not any(re.fullmatch(ask, entry, re.DOTALL) for ask in gone) for entry in entries)
+        path = tool if "/" in tool else f"/usr/sbin/{tool}"
+        return Reply(f"{path}\n".encode()) if there else Reply(status=127)
 
 
 def _edited(reply: Reply, edit: Edit, line: str) -> Reply:

@@ -103,7 +103,10 @@ async def _converse(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]
             await asyncio.sleep(3600)
         if "banner" in host.behaviours:
             process.stdout.write(b"Welcome to this machine.\nKVGATE is not what this line starts\n\xff\xfe\n")
-        if command.removeprefix("sudo -n -- ") == "sh -s":
+        if "no-sudo" in host.behaviours and command.startswith("sudo "):
+            process.stderr.write(b"sudo: a password is required\n")
+            process.exit(1)
+        elif command.removeprefix("sudo -n -- ") == "sh -s":
             await _batch(host, process)
         else:
             reply = host.machine.answer(command.removeprefix("sudo -n -- "))
@@ -129,6 +132,8 @@ async def _batch(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -
     results: list[tuple[wire.Asked, Reply, int]] = []
     for asked in script.commands:
         reply = host.machine.answer(asked.line)
+        if asked.line == "id -u":
+            reply = Reply(b"0\n" if (process.command or "").startswith("sudo ") else b"1000\n")
         wait = asked.limit if reply.hang else min(reply.delay, asked.limit)
         if reply.hang or reply.delay > asked.limit:
             reply = Reply(status=124)

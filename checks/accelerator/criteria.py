@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from checks.accelerator.facts import GTS, Card, Cards, Counters, Release
 from checks.accelerator.pci import Bus, bus_cards
 from checks.accelerator.weighing import counted, each, grown, growth, none_counted
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.probe import Interval
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
@@ -27,8 +27,10 @@ def all_there(cards: Cards, bus: Bus, ordered: int, platform: str) -> Verdict:
     measured = say("{listed} listed, {on_bus} on the bus", listed=len(cards.cards), on_bus=len(on_bus))
     quantities = (Quantity("cards", len(cards.cards), ""), Quantity("cards on the bus", len(on_bus), ""))
     if dropped and len(listed) == len(cards.cards):
-        addresses = ", ".join(f"{entry.bdf} (driver {entry.driver or 'none'})" for entry in dropped[:8])
-        note = say("on the bus but not listed: {addresses}", addresses=addresses)
+        addresses = [
+            say("{bdf} (driver {driver})", bdf=entry.bdf, driver=entry.driver or say("none")) for entry in dropped[:8]
+        ]
+        note = say("on the bus but not listed: {addresses}", addresses=joined(addresses))
         return Verdict.of(False, measured, required, note=note, quantities=quantities)
     if len(cards.cards) != ordered:
         return Verdict.of(False, measured, required, quantities=quantities)
@@ -122,7 +124,7 @@ def _firmware(card: Card) -> str:
 
 def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float) -> Verdict:
     """Every card has the memory ordered; ``least`` and ``most`` are percent of it (reserved part; binary prefixes)."""
-    required = say("{least} % to {most} % of {memory}", least=f"{least:g}", most=f"{most:g}", memory=show_bytes(memory))
+    required = say("{least:g} % to {most:g} % (ordered: {memory})", least=least, most=most, memory=show_bytes(memory))
     return each(
         cards,
         ordered,
@@ -187,12 +189,12 @@ def capable_of_speed(cards: Cards, generation: int, ordered: int) -> Verdict:
         ordered,
         say("its link speed"),
         say(
-            "{wanted} GT/s (generation {generation}), now or as its maximum",
-            wanted=f"{wanted:g}",
+            "{wanted:g} GT/s (generation {generation}), now or as its maximum",
+            wanted=wanted,
             generation=generation,
         ),
         holds,
-        lambda card: f"{_show(card.speed)} now, {_show(card.capable_speed)} at most",
+        lambda card: say("{now} now, {most} at most", now=_show(card.speed), most=_show(card.capable_speed)),
     )
 
 
@@ -225,7 +227,7 @@ def few_more(interval: Interval[Cards], ordered: int, what: Phrase, kind: str, a
         interval.after,
         ordered,
         what,
-        say("at most {allowed} more in {seconds} s", allowed=allowed, seconds=f"{interval.seconds:.0f}"),
+        say("at most {allowed} more in {seconds:.0f} s", allowed=allowed, seconds=interval.seconds),
         holds,
         lambda card: counted(growth(interval, card, of)),
     )
@@ -247,13 +249,13 @@ def not_throttled(interval: Interval[Cards], ordered: int) -> Verdict:
     if slowed:
         return Verdict.of(
             False,
-            say("{cards}", cards="; ".join(f"{card.label}: {card.slowed}" for card in slowed[:4])),
+            joined([say("{card}: {found}", card=card.label, found=card.slowed or "?") for card in slowed[:4]]),
             say("no thermal slowdown"),
         )
     if interval.after.cards and all(not card.thermal and card.slowed == "no" for card in interval.after.cards):
         # Drivers without counters still say whether a card is slowed now.
         return each(
-            interval.after, ordered, say("whether heat slows it"), "no", lambda _: True, lambda card: card.slowed or ""
+            interval.after, ordered, say("whether heat slows it"), say("no"), lambda _: True, lambda _: say("no")
         )
     return few_more(interval, ordered, say("whether heat slowed it"), "thermal", 0)
 
@@ -266,9 +268,9 @@ def cool(cards: Cards, ordered: int, most: float) -> Verdict:
         return None if not told else max(told) <= most
 
     def shown(card: Card) -> str:
-        return ", ".join(f"{name} {value:g} C" for name, value in card.temperatures if value is not None)
+        return ", ".join(f"{name} {value:g} °C" for name, value in card.temperatures if value is not None)
 
-    return each(cards, ordered, say("its temperature"), say("at most {most} C", most=f"{most:g}"), holds, shown)
+    return each(cards, ordered, say("its temperature"), say("at most {most:g} °C", most=most), holds, shown)
 
 
 def healthy(cards: Cards, ordered: int, good: Collection[str], bad: Collection[str]) -> Verdict:
@@ -296,10 +298,11 @@ def free(cards: Cards, ordered: int, most: float) -> Verdict:
     def holds(card: Card) -> bool | None:
         return None if not card.memory or card.memory_used is None else card.memory_used * 100 <= most * card.memory
 
-    def shown(card: Card) -> str:
-        return f"{show_bytes(card.memory_used or 0)} of {show_bytes(card.memory or 0)}"
+    def shown(card: Card) -> Phrase:
+        used, total = show_bytes(card.memory_used or 0), show_bytes(card.memory or 0)
+        return say("{used} of {total} in use", used=used, total=total)
 
-    required = say("at most {most} % in use", most=f"{most:g}")
+    required = say("in use: at most {most:g} %", most=most)
     return each(cards, ordered, say("its memory in use"), required, holds, shown)
 
 
@@ -319,5 +322,5 @@ def partitioned(cards: Cards, compute: str, memory: str | None, ordered: int) ->
         say("its partition"),
         wanted,
         holds,
-        lambda card: f"{card.compute_partition}/{card.memory_partition}",
+        lambda card: f"{card.compute_partition or '?'}/{card.memory_partition or '?'}",
     )

@@ -36,9 +36,9 @@ def fabric_up(cards: Cards, manager: UnitState, ordered: int) -> Verdict:
         say("a known state of its fabric"),
         "Completed / Success",
         holds,
-        lambda card: f"{card.fabric_state} / {card.fabric_status}",
+        lambda card: f"{card.fabric_state or '?'} / {card.fabric_status or '?'}",
     )
-    service = "absent" if manager.load == "not-found" else manager.active
+    service = say("absent") if manager.load == "not-found" else manager.active
     stateless = bool(cards.cards) and all(card.fabric_state is None for card in cards.cards)
     if stateless and service in ("inactive", "failed"):
         # Cards that have no fabric state (before Hopper) need the service without exception.
@@ -101,7 +101,7 @@ def reachable_by_adapter(ways: PeerMemory, platform: str) -> Verdict:
         ]
     else:
         found = [name for name, there in (("peer client", ways.peer_client), ("dmabuf", ways.dmabuf)) if there]
-    return Verdict.of(bool(found), ", ".join(found) or "none", required)
+    return Verdict.of(bool(found), ", ".join(found) or say("none"), required)
 
 
 def gds_over_fabrics(check: GdsCheck) -> Verdict:

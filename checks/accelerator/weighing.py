@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from checks.accelerator.facts import Card, Cards, Counters
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.probe import Interval
 from checks.verdict import Quantity, Verdict
 
@@ -18,7 +18,7 @@ def each(
     what: Phrase,
     required: Phrase | str,
     holds: Callable[[Card], bool | None],
-    shown: Callable[[Card], str],
+    shown: Callable[[Card], Phrase | str],
 ) -> Verdict:
     """PASS when ``holds`` is True for at least ``ordered`` cards and for every card told of.
 
@@ -36,15 +36,13 @@ def each(
         note = say("{told} of {ordered} cards told {what}", told=len(told), ordered=ordered, what=what)
         return Verdict.undecided(note, required)
     values = dict.fromkeys(shown(card) for card in cards.cards)
-    summary = say("{count} cards: {values}", count=len(told), values=", ".join(list(values)[:_NAMED]))
+    summary = say("{count} cards: {values}", count=len(told), values=joined(list(values)[:_NAMED]))
     return Verdict.of(True, summary, required)
 
 
-def _named(bad: Sequence[Card], shown: Callable[[Card], str]) -> Phrase:
-    listed = "; ".join(f"{card.label}: {shown(card)}" for card in bad[:_NAMED])
-    if len(bad) > _NAMED:
-        return say("{listed}; and {more} more", listed=listed, more=len(bad) - _NAMED)
-    return say("{listed}", listed=listed)
+def _named(bad: Sequence[Card], shown: Callable[[Card], Phrase | str]) -> Phrase:
+    cards = joined([say("{card}: {found}", card=card.label, found=shown(card)) for card in bad[:_NAMED]])
+    return say("{listed}; and {more} more cards", listed=cards, more=len(bad) - _NAMED) if len(bad) > _NAMED else cards
 
 
 def none_counted(counters: Counters) -> bool | None:

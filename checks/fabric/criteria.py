@@ -9,7 +9,7 @@ from checks.fabric.facts import Link, same_address, target
 from checks.parsers.nvme_discover import Record
 from checks.parsers.nvme_list_subsys import Subsystem
 from checks.parsers.sysfs_nvme import NvmeTree
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, listed, say
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
 
@@ -78,7 +78,9 @@ def transport_is(link: Link, ordered: str) -> Verdict:
     """Every path uses the ordered transport."""
     if not link.paths:
         return _absent(ordered)
-    return worst(bounds.same_text(f"transport of {path.name}", path.transport, ordered) for path in link.paths)
+    return worst(
+        bounds.same_text(say("transport of {name}", name=path.name), path.transport, ordered) for path in link.paths
+    )
 
 
 def every_namespace_optimized(link: Link) -> Verdict:
@@ -117,7 +119,7 @@ def iopolicy_is(link: Link, ordered: str) -> Verdict:
         return Verdict.undecided(
             say("the kernel shows no I/O policy: native multipath is off or not built in"), ordered
         )
-    return worst(bounds.same_text("iopolicy", policy, ordered) for policy in link.iopolicies)
+    return worst(bounds.same_text(say("I/O policy"), policy, ordered) for policy in link.iopolicies)
 
 
 def native_multipath_on(tree: NvmeTree) -> Verdict:
@@ -139,20 +141,24 @@ def timers_are(link: Link, ctrl_loss: int, reconnect_delay: int, fast_io_fail: i
     if not link.paths:
         return _absent(say("the timers ordered"))
     rounded = ctrl_loss if ctrl_loss < 0 else -(-ctrl_loss // reconnect_delay) * reconnect_delay
-    found: list[Verdict] = []
+    found: list[tuple[Phrase, Verdict]] = []
     for path in link.paths:
         loss = rounded if path.ctrl_loss_tmo == rounded and path.reconnect_delay == reconnect_delay else ctrl_loss
-        found += [
-            bounds.exactly(f"ctrl_loss_tmo of {path.name}", path.ctrl_loss_tmo, loss, "s"),
-            bounds.exactly(f"reconnect_delay of {path.name}", path.reconnect_delay, reconnect_delay, "s"),
-            bounds.exactly(f"fast_io_fail_tmo of {path.name}", path.fast_io_fail_tmo, fast_io_fail, "s"),
-            bounds.exactly(f"kato of {path.name}", path.kato, keep_alive, "s"),
-        ]
-    verdict = worst(found)
+        for timer, seconds, wanted in (
+            ("ctrl_loss_tmo", path.ctrl_loss_tmo, loss),
+            ("reconnect_delay", path.reconnect_delay, reconnect_delay),
+            ("fast_io_fail_tmo", path.fast_io_fail_tmo, fast_io_fail),
+            ("kato", path.kato, keep_alive),
+        ):
+            what = say("{timer} of {path}", timer=timer, path=path.name)
+            found.append((what, bounds.exactly(what, seconds, wanted, "s")))
+    verdict = worst(one for _, one in found)
     if verdict.outcome is not Outcome.STOP:
         return verdict
-    wrong = _list(f"{one.quantities[0].name}={one.measured}" for one in found if one.outcome is Outcome.STOP)
-    return verdict.with_note(say("differs: {wrong}", wrong=wrong))
+    wrong = [
+        say("{what} = {value}", what=what, value=one.measured) for what, one in found if one.outcome is Outcome.STOP
+    ]
+    return verdict.with_note(say("differs: {wrong}", wrong=listed(wrong)))
 
 
 def io_queues_are(link: Link, ordered: int) -> Verdict:
@@ -161,7 +167,9 @@ def io_queues_are(link: Link, ordered: int) -> Verdict:
         return _absent(say("{ordered} I/O queues", ordered=ordered))
     return worst(
         bounds.exactly(
-            f"I/O queues of {path.name}", None if path.queue_count is None else path.queue_count - 1, ordered
+            say("I/O queues of {path}", path=path.name),
+            None if path.queue_count is None else path.queue_count - 1,
+            ordered,
         )
         for path in link.paths
     )

@@ -48,7 +48,8 @@ def identity_in_use(link: Link, host: NvmeHost) -> Verdict:
     used = [(path.hostnqn, path.hostid) for path in link.paths]
     if any(nqn is None or uuid is None for nqn, uuid in used):
         return Verdict.undecided(say("the kernel does not show the identity in use (before 5.8)"), required)
-    holds = all(nqn in nqns and uuid == host.host_id for nqn, uuid in used)
+    own = host.host_id.lower()  # the kernel prints small letters, whatever stands in the file
+    holds = all(nqn in nqns and (uuid or "").lower() == own for nqn, uuid in used)
     measured = "; ".join(dict.fromkeys(f"{nqn} {uuid}" for nqn, uuid in used))
     return Verdict.of(holds, measured, f"{required} {host.host_id}")
 

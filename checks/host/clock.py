@@ -57,7 +57,7 @@ def time_source_answers(found: Sources) -> Verdict:
     selected = [source for source in found.sources if source.state == "*"]
     if not selected:
         return Verdict.of(False, say("{count} sources, none selected", count=len(found.sources)), required)
-    measured = say("{source}, reach {reach}", source=selected[0].name, reach=f"{selected[0].reach:o}")
+    measured = say("{source}, reach {reach:o}", source=selected[0].name, reach=selected[0].reach)
     return Verdict.of(selected[0].reach == 0o377, measured, required)
 
 
@@ -86,10 +86,12 @@ def spread(clocks: Mapping[str, tuple[float, float]]) -> Spread:
 def clocks_agree(found: Spread, limit_ms: float) -> Verdict:
     """The clocks of all hosts lie within ``limit_ms`` of each other, the uncertainty of the measurement included."""
     least, most = found.least * 1000, found.most * 1000
-    required = say("at most {limit} ms apart", limit=f"{limit_ms:g}")
-    measured = say("{least} to {most} ms apart", least=f"{least:.1f}", most=f"{most:.1f}")
+    required = say("at most {limit:g} ms apart", limit=limit_ms)
+    measured = say("{least:.1f} to {most:.1f} ms apart", least=least, most=most)
     if least <= limit_ms < most:
         note = say("the round trip over SSH is too long to tell: ask again from nearer, or on a quiet network")
         return Verdict.undecided(note, required, measured)
-    note = say("{ahead} is ahead of {behind}", ahead=found.ahead, behind=found.behind)
-    return Verdict.of(most <= limit_ms, measured, required, "ms", note, (Quantity("clock spread", most, "ms"),))
+    who: Phrase | None = None
+    if found.ahead != found.behind:
+        who = say("{ahead} is ahead of {behind}", ahead=found.ahead, behind=found.behind)
+    return Verdict.of(most <= limit_ms, measured, required, "ms", who, (Quantity("clock spread", most, "ms"),))

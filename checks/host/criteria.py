@@ -15,22 +15,22 @@ from checks.verdict import Quantity, Verdict, worst
 
 def host_key_pinned(presented: str | None, pinned: str) -> Verdict:
     """The host presents the key that the inventory pins."""
-    return bounds.same_text("host key", presented, pinned)
+    return bounds.same_text(say("host key"), presented, pinned)
 
 
 def kernel_ordered(release: str, ordered: str) -> Verdict:
     """The kernel that runs is the one ordered, to the last word of its release."""
-    return bounds.same_text("kernel release", release, ordered)
+    return bounds.same_text(say("kernel release"), release, ordered)
 
 
 def processors_ordered(found: Processors, model: str, sockets: int, cores: int) -> Verdict:
     """Model, sockets and physical cores of all sockets are those ordered."""
-    required = say("{model}, {sockets} sockets, {cores} cores", model=model, sockets=sockets, cores=cores)
+    required = say("{sockets} x {model}, {cores} cores in all", model=model, sockets=sockets, cores=cores)
     if found.model is None or found.sockets is None or found.cores_per_socket is None:
         return Verdict.undecided(say("lscpu does not tell model, sockets and cores of this machine"), required)
     total = found.sockets * found.cores_per_socket
     holds = (" ".join(found.model.split()), found.sockets, total) == (" ".join(model.split()), sockets, cores)
-    measured = say("{model}, {sockets} sockets, {cores} cores", model=found.model, sockets=found.sockets, cores=total)
+    measured = say("{sockets} x {model}, {cores} cores in all", model=found.model, sockets=found.sockets, cores=total)
     quantities = (Quantity("cores", total, ""),)
     if holds and found.threads_per_core is not None and found.online is not None:
         # lscpu tells the cores of the fullest socket: a core that one socket lacks shows only in the count of threads.
@@ -45,7 +45,7 @@ def processors_ordered(found: Processors, model: str, sockets: int, cores: int) 
 
 def firmware_ordered(firmware: Firmware, ordered: str) -> Verdict:
     """The firmware's version is the one ordered."""
-    return bounds.same_text("firmware version", firmware.version, ordered)
+    return bounds.same_text(say("firmware version"), firmware.version, ordered)
 
 
 def booted_with(found: CommandLine, ordered: Sequence[str]) -> Verdict:

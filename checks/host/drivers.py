@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from checks.parsers.sysfs_module import DriverModules
-from checks.phrase import say
+from checks.phrase import joined, say
 from checks.verdict import Verdict
 
 
 def modules_loaded(found: DriverModules, ordered: Mapping[str, str]) -> Verdict:
     """Every driver module agreed is loaded, in the version agreed; a module without one has its kernel's."""
-    required = ", ".join(f"{name} {version}" for name, version in ordered.items()) or say("nothing agreed")
+    wanted = [name if version == "any" else f"{name} {version}" for name, version in ordered.items()]
+    required = ", ".join(wanted) or say("nothing agreed")
     there = {module.name: module for module in found.modules}
     wrong = [say("{name} is not loaded", name=name) for name in ordered if name not in there or not there[name].live]
     for name, version in ordered.items():
         if version != "any" and name in there and (has := there[name].version or found.kernel) != version:
             wrong.append(say("{name} is {version}", name=name, version=has))
-    return Verdict.of(not wrong, wrong[0] if wrong else say("all loaded"), required)
+    return Verdict.of(not wrong, joined(wrong[:4]) if wrong else say("all loaded"), required)
 
 
 def modules_of_one_tree(found: DriverModules, ordered: Collection[str], family: Collection[str]) -> Verdict:

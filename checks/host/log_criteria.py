@@ -35,8 +35,8 @@ def silent(log: KernelLog, found: Sequence[Event], allowed: int = 0) -> Verdict:
 def _count(found: Sequence[Event]) -> Phrase:
     named = devices(found)
     if not named:
-        return say("{count} lines", count=len(found))
-    return say("{count} lines about {devices}", count=len(found), devices=named[:_SHOWN])
+        return say("log lines: {count}", count=len(found))
+    return say("log lines: {count}, about {devices}", count=len(found), devices=named[:_SHOWN])
 
 
 def _first(found: Sequence[Event]) -> Phrase:

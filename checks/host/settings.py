@@ -55,7 +55,7 @@ def governed_by(found: Governors, wanted: str) -> Verdict:
             "{known} of {online} CPUs tell their governor", known=len(found.governors), online=count_cpus(found.online)
         )
         return Verdict.undecided(note, wanted)
-    measured = say("{count} CPUs differ, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
+    measured = say("CPUs that differ: {count}, first {cpu}", count=len(others), cpu=others[0]) if others else wanted
     return Verdict.of(not others, measured, wanted)
 
 

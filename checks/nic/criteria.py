@@ -19,7 +19,7 @@ from checks.parsers.lldpctl import Neighbour
 from checks.parsers.od_pci_config import PciConfig
 from checks.parsers.ping import Echoes
 from checks.parsers.sysfs_net import Lanes
-from checks.phrase import say
+from checks.phrase import Phrase, listed, plain, say
 from checks.units import show_rate
 from checks.verdict import Quantity, Verdict, worst
 
@@ -48,7 +48,7 @@ def present(interfaces: Sequence[Interface], name: str, mac: str) -> Verdict:
 
 def driven_by(driver: str | None, ordered: str) -> Verdict:
     """The port is driven by the ordered driver."""
-    return bounds.same_text("the driver", driver, ordered)
+    return bounds.same_text(say("the driver"), driver, ordered)
 
 
 def firmware_is(firmware: str | None, ordered: str) -> Verdict:
@@ -144,7 +144,7 @@ def runs_at(link: Link, speed: int) -> Verdict:
 
 def mtu_is(mtu: int | None, ordered: int) -> Verdict:
     """The port carries packets of exactly the ordered size."""
-    return bounds.exactly("MTU", mtu, ordered, "bytes")
+    return bounds.exactly(say("MTU"), mtu, ordered, "bytes")
 
 
 def packets_pass(series: Sequence[tuple[str, Echoes, Echoes]], size: int, every: bool) -> Verdict:
@@ -204,26 +204,26 @@ def no_global_pause(pause: Pause, pfc: bool) -> Verdict:
     on = [
         name
         for name, state in (
-            ("rx", pause.rx), ("tx", pause.tx),
-            ("rx negotiated", pause.rx_negotiated), ("tx negotiated", pause.tx_negotiated),
+            (say("rx"), pause.rx), (say("tx"), pause.tx),
+            (say("rx negotiated"), pause.rx_negotiated), (say("tx negotiated"), pause.tx_negotiated),
         )
         if state
     ]  # fmt: skip
-    return Verdict.of(not on, say("on: {names}", names=", ".join(on)) if on else say("rx off, tx off"), required)
+    return Verdict.of(not on, say("on: {names}", names=listed(on)) if on else say("rx off, tx off"), required)
 
 
 def rings_full(rings: Rings) -> Verdict:
     """The receive ring has the largest size that the card offers."""
     if rings.rx_maximum is None:
         return Verdict.undecided(say("the driver does not say the largest receive ring"))
-    return bounds.at_least("receive ring", rings.rx, rings.rx_maximum, "descriptors")
+    return bounds.at_least(say("receive ring"), rings.rx, rings.rx_maximum, "descriptors")
 
 
 def numa_is(node: int | None, ordered: int) -> Verdict:
     """The port hangs on the ordered NUMA node; -1 in sysfs means that the firmware does not say."""
     if node is None:
         return Verdict.not_offered(say("the firmware does not tell the NUMA node of this slot"), required=str(ordered))
-    return bounds.exactly("NUMA node", node, ordered)
+    return bounds.exactly(say("NUMA node"), node, ordered)
 
 
 def cabled_to(neighbours: Iterable[Neighbour], interface: str, switch: str, port: str | None) -> Verdict:
@@ -261,11 +261,17 @@ def addressed(
     carrying = [one for one in addresses if _same(one.local, wanted.ip)]
     here = [one for one in carrying if one.interface in mine]
     if not here:
-        on = ", ".join(f"{one.local} on {one.interface}" for one in carrying)
         own = ", ".join(one.local for one in addresses if one.interface in mine)
-        return Verdict.of(False, on or own or say("no address on {interface}", interface=interface), ordered)
-    measured = f"{here[0].local}/{here[0].prefix} on {here[0].interface}"
+        measured = plain(own) if own else say("no address on {interface}", interface=interface)
+        if carrying:
+            measured = listed([_on(one.local, one.interface) for one in carrying])
+        return Verdict.of(False, measured, ordered)
+    measured = _on(f"{here[0].local}/{here[0].prefix}", here[0].interface)
     return Verdict.of("/" not in ordered or here[0].prefix == wanted.network.prefixlen, measured, ordered)
+
+
+def _on(address: str, interface: str) -> Phrase:
+    return say("{address} on {interface}", address=address, interface=interface)
 
 
 def _same(local: str, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -278,7 +284,7 @@ def _same(local: str, wanted: ipaddress.IPv4Address | ipaddress.IPv6Address) -> 
 def moves_large_packets(config: PciConfig, payload: int, request: int) -> Verdict:
     """The card sends at least ``payload`` bytes and asks for at least ``request`` bytes in one PCI Express packet."""
     sizes = facts.packet_sizes(config)
-    names = ("largest payload", "largest read request")
+    names = (say("largest payload"), say("largest read request"))
     return worst(
         bounds.at_least(name, size, limit, "bytes")
         for name, size, limit in zip(names, sizes, (payload, request), strict=True)

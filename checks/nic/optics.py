@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from checks.nic import facts
 from checks.parsers.ethtool_m import Lane, Limits, Module
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.verdict import Quantity, Verdict
 
 
@@ -21,13 +21,18 @@ def levels_within(module: Module, margin_db: float) -> Verdict:
         return Verdict.undecided(note, required)
     found = [problem for lane in lanes for problem in _problems(lane, module, margin_db)]
     if found:
-        return Verdict.of(False, "; ".join(found), required)
-    if not lanes or (wanted is not None and len(lanes) != wanted):
-        note = say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted or say("at least one"))
-        return Verdict.undecided(note, required)
+        return Verdict.of(False, joined(found), required)
+    if not lanes:  # active optical cables often keep no levels
+        return Verdict.not_offered(say("the module gives no optical levels"), required)
+    if wanted is not None and len(lanes) != wanted:
+        return Verdict.undecided(
+            say("levels of {found} lanes, wanted {wanted}", found=len(lanes), wanted=wanted), required
+        )
     limits = module.thresholds
+    if limits.rx is None or limits.tx is None:
+        return Verdict.not_offered(say("the module gives no limits of its own"), required)
     if not (facts.usable(limits.rx) and facts.usable(limits.tx)):
-        return Verdict.undecided(say("the module's own limits are absent or contradict each other"), required)
+        return Verdict.undecided(say("the module's own limits contradict each other: read it again"), required)
     if any(lane.tx_dbm is None or lane.rx_dbm is None for lane in lanes):
         return Verdict.undecided(say("a lane has no sent or received power"), required)
     powers = [lane.rx_dbm for lane in lanes if lane.rx_dbm is not None]
@@ -42,15 +47,17 @@ def levels_within(module: Module, margin_db: float) -> Verdict:
 
 def cool(module: Module, margin: float) -> Verdict:
     """The module is more than ``margin`` degrees C below its own high warning."""
-    required = say("more than {margin} degrees C below the module's high warning", margin=margin)
+    required = say("more than {margin} °C below the module's high warning", margin=margin)
     if (wrong := _no_optic(module, required)) is not None:
         return wrong
     limits = module.thresholds.temperature
-    if module.temperature_c is None or limits is None or not facts.usable(limits):
-        return Verdict.undecided(say("the module gives no temperature, or no limits for it"), required)
+    if module.temperature_c is None or limits is None:
+        return Verdict.not_offered(say("the module gives no temperature, or no limits for it"), required)
+    if not facts.usable(limits):
+        return Verdict.undecided(say("the module's own limits contradict each other: read it again"), required)
     return Verdict.of(
         module.temperature_c < limits.high_warning - margin,
-        say("{value} degrees C, high warning {limit}", value=module.temperature_c, limit=limits.high_warning),
+        say("{value} °C, high warning {limit} °C", value=module.temperature_c, limit=limits.high_warning),
         required,
         "degrees C",
         quantities=(Quantity("module temperature", module.temperature_c, "degrees C"),),
@@ -65,7 +72,7 @@ def no_flags(module: Module) -> Verdict:
     if module.raised:
         return Verdict.of(False, "; ".join(" ".join(label.split()) for label in module.raised), required)
     if not module.flags:
-        return Verdict.undecided(say("the module keeps no alarm and warning flags"), required)
+        return Verdict.not_offered(say("the module keeps no alarm and warning flags"), required)
     return Verdict.of(True, say("no flag raised"), required)
 
 
@@ -82,21 +89,27 @@ def _unused(lane: Lane) -> bool:
     return lane.tx_dark and lane.rx_dark
 
 
-def _problems(lane: Lane, module: Module, margin_db: float) -> Iterator[str]:
-    where = f"lane {lane.number}" if lane.number is not None else "the lane"
+def _problems(lane: Lane, module: Module, margin_db: float) -> Iterator[Phrase]:
+    where = say("lane {number}", number=lane.number) if lane.number is not None else say("the lane")
     for name, level, dark, limits, margin, unit in (
-        ("rx", lane.rx_dbm, lane.rx_dark, module.thresholds.rx, margin_db, "dBm"),
-        ("tx", lane.tx_dbm, lane.tx_dark, module.thresholds.tx, margin_db, "dBm"),
-        ("bias", lane.bias_ma, False, module.thresholds.bias, None, "mA"),
+        (say("rx"), lane.rx_dbm, lane.rx_dark, module.thresholds.rx, margin_db, "dBm"),
+        (say("tx"), lane.tx_dbm, lane.tx_dark, module.thresholds.tx, margin_db, "dBm"),
+        (say("bias current"), lane.bias_ma, False, module.thresholds.bias, None, "mA"),
     ):
         if dark:
-            yield f"{where} {name}: no light"
+            yield say("{lane} {what}: no light", lane=where, what=name)
         elif level is not None and limits is not None and facts.usable(limits):
-            yield from _outside(f"{where} {name}", level, limits, margin, unit)
+            yield from _outside(say("{lane} {what}", lane=where, what=name), level, limits, margin, unit)
 
 
-def _outside(what: str, level: float, limits: Limits, margin: float | None, unit: str) -> Iterator[str]:
+def _outside(what: Phrase, level: float, limits: Limits, margin: float | None, unit: str) -> Iterator[Phrase]:
     if not limits.low_warning <= level <= limits.high_warning:
-        yield f"{what}: {level} {unit}, warning limits {limits.low_warning} to {limits.high_warning}"
+        yield say(
+            "{what}: {level} {unit}, warning limits {low} to {high}",
+            what=what, level=level, unit=unit, low=limits.low_warning, high=limits.high_warning,
+        )  # fmt: skip
     elif margin is not None and level < limits.low_alarm + margin:
-        yield f"{what}: {level} {unit}, low alarm {limits.low_alarm}"
+        yield say(
+            "{what}: {level} {unit}, only {margin:.2f} above the low alarm {alarm}",
+            what=what, level=level, unit=unit, margin=level - limits.low_alarm, alarm=limits.low_alarm,
+        )  # fmt: skip

@@ -14,14 +14,14 @@ from checks.parsers.nvme_id_ns import IdNs
 from checks.parsers.nvme_self_test_log import SelfTestLog
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.parsers.wipefs import Signature
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, listed, say
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict, worst
 
 #: Bits of the critical warning byte, NVMe base specification.
 _WARNINGS = (
-    "spare below its threshold", "temperature out of range", "reliability degraded", "media read-only",
-    "volatile memory backup failed", "persistent memory region unreliable",
+    say("spare below its threshold"), say("temperature out of range"), say("reliability degraded"),
+    say("media read-only"), say("volatile memory backup failed"), say("persistent memory region unreliable"),
 )  # fmt: skip
 _TABLES = frozenset({"gpt", "PMBR", "dos"})
 
@@ -34,7 +34,7 @@ def present(tree: NvmeTree, serial: str) -> Verdict:
         carriers = sum(one.serial == serial.strip() for one in tree.local)
         if carriers > 1:
             return Verdict.undecided(found, required)
-        there = ", ".join(sorted(one.serial or "?" for one in tree.local)) or "none"
+        there = ", ".join(sorted(one.serial or "?" for one in tree.local)) or say("none")
         return Verdict.of(False, say("not there; local serials: {there}", there=there), required, note=found)
     if found.state not in ("live", "dead", "new", "resetting", "connecting", "deleting", "deleting (no IO)"):
         return Verdict.undecided(
@@ -46,23 +46,27 @@ def present(tree: NvmeTree, serial: str) -> Verdict:
 
 def nothing_unordered(tree: NvmeTree, ordered: Collection[str]) -> Verdict:
     """The host has exactly the local disks that were ordered."""
-    required = say("{count} ordered disks and no other", count=len(ordered))
+    required = say("no local disk but the {count} ordered", count=len(ordered))
     if any(one.serial is None for one in tree.local):
         return Verdict.undecided(say("a local controller gives no serial"), required)
     there = [one.serial for one in tree.local if one.serial is not None]
     extra = sorted(set(there) - set(ordered))
     missing = sorted(set(ordered) - set(there))
-    measured = say(
-        "{count} disks; not ordered: {extra}; missing: {missing}",
-        count=len(there), extra=", ".join(extra) or "-", missing=", ".join(missing) or "-",
-    )  # fmt: skip
+    parts = [say("local disks: {count}", count=len(there))]
+    parts += [say("not ordered: {serials}", serials=", ".join(extra))] if extra else []
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    measured = joined(parts)
     return Verdict.of(not extra and not missing and len(there) == len(ordered), measured, required)
 
 
 def model(tree: NvmeTree, serial: str, ordered: str) -> Verdict:
     """The disk is of the model ordered."""
     found = disk(tree, serial)
-    return Verdict.undecided(found, ordered) if isinstance(found, Phrase) else same_text("model", found.model, ordered)
+    return (
+        Verdict.undecided(found, ordered)
+        if isinstance(found, Phrase)
+        else same_text(say("model"), found.model, ordered)
+    )
 
 
 def firmware(tree: NvmeTree, serial: str, ordered: str) -> Verdict:
@@ -70,7 +74,7 @@ def firmware(tree: NvmeTree, serial: str, ordered: str) -> Verdict:
     found = disk(tree, serial)
     if isinstance(found, Phrase):
         return Verdict.undecided(found, ordered)
-    return same_text("firmware", found.firmware, ordered)
+    return same_text(say("firmware"), found.firmware, ordered)
 
 
 def slot(tree: NvmeTree, serial: str, ordered: str) -> Verdict:
@@ -78,7 +82,7 @@ def slot(tree: NvmeTree, serial: str, ordered: str) -> Verdict:
     found = disk(tree, serial)
     if isinstance(found, Phrase):
         return Verdict.undecided(found, ordered)
-    return same_text("PCI address", found.address, ordered)
+    return same_text(say("PCI address"), found.address, ordered)
 
 
 def capacity(tree: NvmeTree, serial: str, ordered: int, tolerance: float) -> Verdict:
@@ -106,7 +110,7 @@ def wholly_allocated(identity: IdCtrl, allowed: int) -> Verdict:
         return Verdict.undecided(
             say("the disk manages namespaces and gives no total capacity; see nvme list-ns --all"), required
         )
-    return at_most("unallocated capacity", identity.unallocated_bytes, allowed, "B")
+    return at_most(say("unallocated capacity"), identity.unallocated_bytes, allowed, "B")
 
 
 def block_size(tree: NvmeTree, serial: str, form: IdNs, ordered: int) -> Verdict:
@@ -125,25 +129,25 @@ def block_size(tree: NvmeTree, serial: str, form: IdNs, ordered: int) -> Verdict
     if form.metadata_bytes:
         measured = say("{bytes} B with {extra} B of metadata", bytes=form.block_bytes, extra=form.metadata_bytes)
         return Verdict.of(False, measured, say("{bytes} B without metadata", bytes=ordered), "B")
-    return exactly("logical block", form.block_bytes, ordered, "B")
+    return exactly(say("logical block"), form.block_bytes, ordered, "B")
 
 
 def no_warning(health: Health) -> Verdict:
     """No critical warning bit is set."""
     bits = [name for bit, name in enumerate(_WARNINGS) if health.critical_warning >> bit & 1]
-    words = ", ".join(bits) or ("none" if health.critical_warning == 0 else "reserved bits")
-    measured = say("0x{value} ({words})", value=f"{health.critical_warning:02x}", words=words)
+    words = listed(bits) if bits else say("none") if health.critical_warning == 0 else say("reserved bits")
+    measured = say("0x{value:02x} ({words})", value=health.critical_warning, words=words)
     return Verdict.of(health.critical_warning == 0, measured, "0x00")
 
 
 def no_media_errors(health: Health, allowed: int) -> Verdict:
     """The disk has lost no data; what the drive calls PASSED does not count."""
-    return at_most("media errors", health.media_errors, allowed, "errors")
+    return at_most(say("media errors"), health.media_errors, allowed, "errors")
 
 
 def spare_whole(health: Health, least: float) -> Verdict:
     """Spare blocks are (nearly) all there, in percent."""
-    return at_least("available spare", _share(health.available_spare), least, "%")
+    return at_least(say("available spare"), _share(health.available_spare), least, "%")
 
 
 def _share(percent: int) -> int | None:
@@ -201,14 +205,14 @@ def cool(health: Health, identity: IdCtrl, margin: float, assumed: float) -> Ver
 
 def few_unsafe_shutdowns(health: Health, most: float) -> Verdict:
     """Power was rarely cut while the disk was in use."""
-    return at_most("unsafe shutdowns", health.unsafe_shutdowns, most, "shutdowns")
+    return at_most(say("unsafe shutdowns"), health.unsafe_shutdowns, most, "shutdowns")
 
 
 def self_test_passed(log: SelfTestLog) -> Verdict:
     """The newest of the disk's own tests ended without error."""
     required = say("newest self-test completed without error")
     if log.running:
-        return Verdict.undecided(say("a self-test is running, {done} % done", done=log.percent_done), required)
+        return Verdict.undecided(say("a self-test is running ({done} %)", done=log.percent_done), required)
     if not log.results:
         return Verdict.undecided(say("no self-test was ever run: nvme device-self-test -s 1"), required)
     newest = log.results[0]
@@ -239,9 +243,11 @@ def no_leftover(
     """On the disk stands nothing but the ``expected`` signature types, mounted nowhere but at the ordered ``mounts``."""
     required = say(
         "only {types}, mounted only at {mounts}",
-        types=", ".join(sorted(expected)) or "nothing",
-        mounts=", ".join(sorted(mounts)) or "-",
+        types=", ".join(sorted(expected)) or say("nothing"),
+        mounts=", ".join(sorted(mounts)),
     )
+    if not mounts:
+        required = say("only {types}, mounted nowhere", types=", ".join(sorted(expected)) or say("nothing"))
     found = disk(tree, serial)
     if isinstance(found, Phrase):
         return Verdict.undecided(found, required)
@@ -269,12 +275,12 @@ def _clean(
     standing |= {one.filesystem for one in (table[name], *parts) if one.filesystem}
     strange = standing - set(expected) - (_TABLES if parts else set())
     elsewhere = {point for one in _below(name, table) for point in points[one.name]} - set(mounts)
-    words = sorted(strange) + sorted(f"mounted at {point}" for point in elsewhere)
-    measured = say(
-        "{name}: {standing}", name=name, standing=", ".join(sorted(standing) + words[len(strange) :]) or "nothing"
-    )
-    note = say("not expected: {words}", words=", ".join(words)) if words else None
-    return Verdict.of(not words, measured, required, note=note)
+    mounted = [say("mounted at {path}", path=point) for point in sorted(elsewhere)]
+    seen: list[Phrase | str] = [*sorted(standing), *mounted]
+    wrong: list[Phrase | str] = [*sorted(strange), *mounted]
+    measured = say("{name}: {standing}", name=name, standing=listed(seen) if seen else say("nothing"))
+    note = say("not expected: {words}", words=listed(wrong)) if wrong else None
+    return Verdict.of(not wrong, measured, required, note=note)
 
 
 def _below(name: str, table: dict[str, Block]) -> list[Block]:

@@ -61,13 +61,13 @@ _HALF_AER = say("only some of its AER counters could be read: run again")
 
 def trained_speed(link: Link | None, generation: int) -> Verdict:
     """The link trained to at least the generation ordered; a device that cannot do more is named as such."""
-    required = say("at least {speed} GT/s (generation {generation})", speed=GTS[generation], generation=generation)
+    required = say("at least {speed:g} GT/s (generation {generation})", speed=GTS[generation], generation=generation)
     if link is None:
         return Verdict.undecided(_GONE, required)
     note = None
     if link.max_gts is not None and link.max_gts < GTS[generation]:
-        note = say("the device itself can do {most} GT/s only: it is not what was ordered", most=link.max_gts)
-    return at_least("link speed", link.current_gts, GTS[generation], "GT/s", note)
+        note = say("the device itself can do {most:g} GT/s only: it is not what was ordered", most=link.max_gts)
+    return at_least(say("link speed"), link.current_gts, GTS[generation], "GT/s", note)
 
 
 def trained_lanes(link: Link | None, lanes: int) -> Verdict:
@@ -77,7 +77,7 @@ def trained_lanes(link: Link | None, lanes: int) -> Verdict:
     note = None
     if link.max_lanes is not None:
         note = say("the device can do x{most}", most=link.max_lanes)
-    return exactly("link width", link.current_lanes, lanes, "lanes", note)
+    return exactly(say("link width"), link.current_lanes, lanes, "lanes", note)
 
 
 def no_uncorrected_errors(link: Counted | None, service: AerService, allowed: int) -> Verdict:
@@ -149,7 +149,11 @@ def same_node(link: Link | None, others: Collection[Link | None]) -> Verdict:
     required = say("same NUMA node as the storage port")
     nodes = [one.numa_node if one is not None else None for one in (link, *others)]
     if not others or any(node is None for node in nodes):
-        why = say("a NUMA node is not given (-1 or device absent): {nodes}", nodes=str(nodes))
+        why = say("a NUMA node is not given (-1 or device absent): {nodes}", nodes=_nodes(nodes))
         return Verdict.undecided(why, required)
-    measured = say("device on node {node}, storage ports on {nodes}", node=str(nodes[0]), nodes=str(nodes[1:]))
+    measured = say("device on node {node}, storage ports on {nodes}", node=_nodes(nodes[:1]), nodes=_nodes(nodes[1:]))
     return worst([Verdict.of(node == nodes[0], measured, required) for node in nodes[1:]])
+
+
+def _nodes(nodes: Collection[int | None]) -> str:
+    return ", ".join("?" if node is None else str(node) for node in nodes) or "-"

@@ -11,7 +11,7 @@ from checks.parsers.mdadm_detail import MdDetail
 from checks.parsers.mdstat import MdstatArray
 from checks.parsers.sysfs_md import MdArray, MdArrays
 from checks.parsers.sysfs_nvme import NvmeTree
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.verdict import Verdict
 
 #: Words of md/array_state, Documentation/admin-guide/md.rst of the kernel.
@@ -28,15 +28,15 @@ def running(arrays: MdArrays, name: str) -> Verdict:
     """The kernel runs the array."""
     array = arrays.array(name)
     if array is None:
-        there = ", ".join(one.name for one in arrays.arrays) or "none"
+        there = ", ".join(one.name for one in arrays.arrays) or say("none")
         return Verdict.of(False, say("no array {name}; there: {there}", name=name, there=there), " / ".join(_RUNNING))
-    return one_of("array_state", array.state, _RUNNING, _NOT_RUNNING)
+    return one_of(say("array_state"), array.state, _RUNNING, _NOT_RUNNING)
 
 
 def level(arrays: MdArrays, name: str, ordered: str) -> Verdict:
     """The array has the level ordered."""
     array = arrays.array(name)
-    return Verdict.undecided(_ABSENT, ordered) if array is None else same_text("level", array.level, ordered)
+    return Verdict.undecided(_ABSENT, ordered) if array is None else same_text(say("RAID level"), array.level, ordered)
 
 
 def whole(arrays: MdArrays, name: str, ordered: int) -> Verdict:
@@ -48,10 +48,9 @@ def whole(arrays: MdArrays, name: str, ordered: int) -> Verdict:
     if array.raid_disks is None:
         return Verdict.undecided(say("the kernel gives no number of members"), required)
     bad = [f"{one.device}: {','.join(one.states)}" for one in array.members if not _in_sync(one.states)]
-    measured = say(
-        "made of {made}, present {present}, not in sync: {bad}",
-        made=array.raid_disks, present=len(array.members), bad="; ".join(bad) or "-",
-    )  # fmt: skip
+    measured = say("made of {made}, present {present}", made=array.raid_disks, present=len(array.members))
+    if bad:
+        measured = joined([measured, say("not in sync: {bad}", bad="; ".join(bad))])
     slots = {one.slot for one in array.members}
     holds = (
         array.raid_disks == ordered
@@ -72,7 +71,7 @@ def chunk(arrays: MdArrays, name: str, ordered: int) -> Verdict:
     array = arrays.array(name)
     if array is None:
         return Verdict.undecided(_ABSENT)
-    return exactly("chunk", array.chunk_bytes, ordered, "B")
+    return exactly(say("chunk"), array.chunk_bytes, ordered, "B")
 
 
 def ordered_disks(arrays: MdArrays, name: str, tree: NvmeTree, serials: Collection[str]) -> Verdict:
@@ -90,10 +89,10 @@ def ordered_disks(arrays: MdArrays, name: str, tree: NvmeTree, serials: Collecti
     strange = [one.device for one, serial in zip(array.members, there, strict=True) if serial is None]
     known = sorted(serial for serial in there if serial is not None)
     missing = sorted(set(serials) - set(known))
-    measured = say(
-        "of the ordered disks {known}; other members: {strange}; missing: {missing}",
-        known=", ".join(known) or "-", strange=", ".join(strange) or "-", missing=", ".join(missing) or "-",
-    )  # fmt: skip
+    parts = [say("of the ordered disks: {serials}", serials=", ".join(known) or "-")]
+    parts += [say("other members: {names}", names=", ".join(strange))] if strange else []
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    measured = joined(parts)
     return Verdict.of(not strange and not missing and len(known) == len(set(known)), measured, required)
 
 
@@ -111,35 +110,47 @@ def sources_agree(arrays: MdArrays, name: str, stat: Collection[MdstatArray], de
     complaints = _complaints(array, line, detail)
     measured = say(
         "sysfs {sysfs}, mdstat {mdstat}, mdadm {mdadm}",
-        sysfs=array.state if array else "absent",
-        mdstat=line.state if line else "absent",
-        mdadm=", ".join(detail.states) if detail.present else "absent",
+        sysfs=array.state if array else say("absent"),
+        mdstat=line.state if line else say("absent"),
+        mdadm=", ".join(detail.states) if detail.present else say("absent"),
     )
-    note = say("{complaints}", complaints="; ".join(complaints)) if complaints else None
+    note = joined(complaints) if complaints else None
     return Verdict.of(not complaints, measured, required, note=note)
 
 
-def _complaints(array: MdArray | None, line: MdstatArray | None, detail: MdDetail) -> list[str]:
+def _complaints(array: MdArray | None, line: MdstatArray | None, detail: MdDetail) -> list[Phrase]:
     if array is None or line is None or not detail.present:
-        return ["one of the three does not know the array"]
-    found = []
+        return [say("one of the three does not know the array")]
+    found: list[Phrase] = []
     if line.state != "active":
-        found.append(f"mdstat says {line.state}")
-    found += [f"mdstat marks {one.device} {''.join(one.flags)}" for one in line.members if {"F", "S"} & set(one.flags)]
-    if None not in (line.wanted, line.working) and line.wanted != line.working:
-        found.append(f"mdstat counts {line.working} of {line.wanted} members")
+        found.append(say("mdstat says {state}", state=line.state))
+    found += [
+        say("mdstat marks {device} {flags}", device=one.device, flags="".join(one.flags))
+        for one in line.members
+        if {"F", "S"} & set(one.flags)
+    ]
+    if line.wanted is not None and line.working is not None and line.wanted != line.working:
+        found.append(say("mdstat counts {working} of {wanted} members", working=line.working, wanted=line.wanted))
     # a state may carry a remark: resyncing (DELAYED)
     if bad := sorted(state for state in detail.states if state.partition(" (")[0] in _NOT_WELL):
-        found.append(f"mdadm says {', '.join(bad)}")
+        found.append(say("mdadm says {states}", states=", ".join(bad)))
     if detail.failed_devices:
-        found.append(f"mdadm counts {detail.failed_devices} failed devices")
+        found.append(say("mdadm counts {count} failed devices", count=detail.failed_devices))
     if None in (detail.raid_devices, detail.active_devices) or detail.raid_devices != detail.active_devices:
-        found.append(f"mdadm counts {detail.active_devices} active of {detail.raid_devices}")
+        counts = {"active": str(detail.active_devices or "?"), "all": str(detail.raid_devices or "?")}
+        found.append(say("mdadm counts {active} active of {all}", **counts))
     rows = {one.device.rsplit("/", 1)[-1] for one in detail.members if one.device}
     if not {one.device for one in array.members} == {one.device for one in line.members} == rows:
-        found.append("they list different members")
+        found.append(say("they list different members"))
     if len({array.level, line.level, detail.level}) != 1:
-        found.append(f"levels differ: {array.level}, {line.level}, {detail.level}")
+        found.append(
+            say(
+                "levels differ: sysfs {sysfs}, mdstat {mdstat}, mdadm {mdadm}",
+                sysfs=array.level or "?",
+                mdstat=line.level or "?",
+                mdadm=detail.level or "?",
+            )
+        )
     return found
 
 

@@ -11,7 +11,7 @@ from checks.parsers.findmnt import Mounted
 from checks.parsers.statfs import FileSystem
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.parsers.xfs_info import XfsGeometry
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.raid.facts import Source, at, names, stands_on
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
@@ -26,7 +26,9 @@ def mounted(mounts: Collection[Mounted], tree: NvmeTree, path: str, source: Sour
     ordered = names(source, tree)
     required: Phrase = say("one filesystem from the ordered device")
     if not isinstance(ordered, Phrase):
-        required = say("one filesystem from {names}", names=", ".join(ordered) or "(device absent)")
+        required = say("one filesystem from {names}", names=", ".join(ordered))
+        if not ordered:
+            required = say("one filesystem from the ordered device, which is not there today")
     here = at(mounts, path)
     if not here:
         return Verdict.of(False, say("nothing is mounted at {path}", path=path), required)
@@ -67,7 +69,9 @@ def served(mounts: Collection[Mounted], path: str, servers: Collection[str]) -> 
 def filesystem(mounts: Collection[Mounted], path: str, ordered: str) -> Verdict:
     """The filesystem is of the type ordered."""
     here = at(mounts, path)
-    return same_text("filesystem", here[-1].filesystem, ordered) if here else Verdict.undecided(_NOT_MOUNTED, ordered)
+    return (
+        same_text(say("filesystem"), here[-1].filesystem, ordered) if here else Verdict.undecided(_NOT_MOUNTED, ordered)
+    )
 
 
 def options(mounts: Collection[Mounted], path: str, wanted: Collection[str], forbidden: Collection[str]) -> Verdict:
@@ -82,9 +86,9 @@ def options(mounts: Collection[Mounted], path: str, wanted: Collection[str], for
     banned = [word for word in forbidden if word in there or any(one.startswith(f"{word}=") for one in there)]
     note = None
     if absent or banned:
-        note = say(
-            "missing: {absent}; not allowed: {banned}", absent=",".join(absent) or "-", banned=",".join(banned) or "-"
-        )
+        parts = [say("missing: {words}", words=",".join(absent))] if absent else []
+        parts += [say("not allowed: {words}", words=",".join(banned))] if banned else []
+        note = joined(parts)
     return Verdict.of(not absent and not banned, ",".join(here[-1].options), required, note=note)
 
 
@@ -92,17 +96,23 @@ def checksummed(geometry: XfsGeometry) -> Verdict:
     """The metadata carries checksums (crc=1); reflink and the like are recorded."""
     measured = say(
         "crc={crc} ftype={ftype} reflink={reflink} bigtime={bigtime} bsize={bsize} sectsz={sectsz} agcount={groups}",
-        crc=geometry.crc, ftype=str(geometry.ftype), reflink=str(geometry.reflink), bigtime=str(geometry.bigtime),
+        crc=_bit(geometry.crc), ftype=_bit(geometry.ftype), reflink=_bit(geometry.reflink), bigtime=_bit(geometry.bigtime),
         bsize=geometry.block_bytes, sectsz=geometry.sector_bytes, groups=geometry.allocation_groups,
     )  # fmt: skip
     return Verdict.of(geometry.crc, measured, say("crc=1"))
+
+
+def _bit(feature: bool | None) -> str:
+    return "?" if feature is None else str(int(feature))
 
 
 def striped(geometry: XfsGeometry, stripe: int, chunk: int | None) -> Verdict:
     """XFS knows the array below it: width over ``stripe`` members, unit of one ``chunk`` in bytes."""
     unit = geometry.stripe_unit_blocks * geometry.block_bytes
     required = say(
-        "stripe unit {chunk}, width of {stripe} units", chunk="any" if chunk is None else f"{chunk} B", stripe=stripe
+        "stripe unit {chunk}, width of {stripe} units",
+        chunk=say("of any size") if chunk is None else f"{chunk} B",
+        stripe=stripe,
     )
     measured = say(
         "sunit {unit} B, swidth {width} B", unit=unit, width=geometry.stripe_width_blocks * geometry.block_bytes
@@ -121,7 +131,7 @@ def alive(statistics: FileSystem, spaces: Collection[Space], path: str) -> Verdi
         return Verdict.of(False, errors[0], required, note=say("the filesystem has shut down or lost its device"))
     if _row(spaces, path) is None:
         return Verdict.undecided(_NOT_MOUNTED, required)
-    return Verdict.of(True, say("{type} answers", type=statistics.type or "it"), required)
+    return Verdict.of(True, say("{type} answers", type=statistics.type or say("the filesystem")), required)
 
 
 def _row(spaces: Collection[Space], path: str) -> Space | None:
@@ -129,7 +139,7 @@ def _row(spaces: Collection[Space], path: str) -> Space | None:
     return found[0] if len(found) == 1 else None
 
 
-def _share(what: str, part: int | None, total: int | None, least: float) -> Verdict:
+def _share(what: Phrase, part: int | None, total: int | None, least: float) -> Verdict:
     if part is None or not total:
         return Verdict.undecided(say("{what} is not given", what=what), say("at least {least} %", least=least))
     return at_least(what, round(part * 100 / total, 1), least, "%")
@@ -137,7 +147,7 @@ def _share(what: str, part: int | None, total: int | None, least: float) -> Verd
 
 def large_enough(spaces: Collection[Space], path: str, ordered: int, share: float) -> Verdict:
     """The filesystem has at least ``share`` percent of the ordered bytes."""
-    required = say("at least {share} % of {size}", share=share, size=show_bytes(ordered))
+    required = say("at least {share} % (ordered: {size})", share=share, size=show_bytes(ordered))
     row = _row(spaces, path)
     if row is None or row.size is None:
         return Verdict.undecided(
@@ -156,7 +166,7 @@ def space_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
     row = _row(spaces, path)
     if row is None:
         return Verdict.undecided(say("df got no answer") if _dead(spaces) else _NOT_MOUNTED)
-    return _share("free space", row.available, row.size, least)
+    return _share(say("free space"), row.available, row.size, least)
 
 
 def inodes_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
@@ -164,4 +174,4 @@ def inodes_free(spaces: Collection[Space], path: str, least: float) -> Verdict:
     row = _row(spaces, path)
     if row is None:
         return Verdict.undecided(say("df got no answer") if _dead(spaces) else _NOT_MOUNTED)
-    return _share("free inodes", row.inodes_free, row.inodes, least)
+    return _share(say("free inodes"), row.inodes_free, row.inodes, least)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from checks import bounds
 from checks.parsers.cma_roce import CmaRoce
-from checks.phrase import say
+from checks.phrase import Phrase, joined, say
 from checks.roce.facts import ROCE_V2, GidSlot, Port, find, gid_of
 from checks.units import show_rate
 from checks.verdict import Quantity, Verdict, worst
@@ -20,19 +20,21 @@ _PHYSICAL = (
     "LINK_ERROR_RECOVER", "LINK_ERROR_RECOVERY", "PHY_TEST", "PHY TEST",
 )  # fmt: skip
 
+_NAMED = 8  # slots of a GID table that a verdict names
+
 
 def active(ports: tuple[Port, ...], device: str, number: int) -> Verdict:
     """The RDMA port is there, ACTIVE and its link is up."""
     required = say("ACTIVE, LINK_UP")
     if (port := find(ports, device, number)) is None:
-        seen = ", ".join(f"{port.device}/{port.number}" for port in ports) or "none"
+        seen = ", ".join(f"{port.device}/{port.number}" for port in ports) or say("none")
         return Verdict.of(
             False,
             say("no RDMA port {device}/{number}; found: {seen}", device=device, number=number, seen=seen),
             required,
         )
-    state = bounds.one_of("state", port.state, ("ACTIVE",), _STATES)
-    physical = bounds.one_of("physical state", port.physical_state, ("LINK_UP",), _PHYSICAL)
+    state = bounds.one_of(say("state"), port.state, ("ACTIVE",), _STATES)
+    physical = bounds.one_of(say("physical state"), port.physical_state, ("LINK_UP",), _PHYSICAL)
     verdict = worst((state, physical))
     measured = say("{state}, {physical}", state=str(port.state), physical=str(port.physical_state))
     return Verdict(verdict.outcome, measured, required, note=verdict.note)
@@ -64,7 +66,7 @@ def bound_to(ports: tuple[Port, ...], device: str, number: int, netdev: str) -> 
             ),
             netdev,
         )
-    return bounds.same_text("network device", port.netdev, netdev)
+    return bounds.same_text(say("network device"), port.netdev, netdev)
 
 
 def one_storage_gid(
@@ -87,7 +89,7 @@ def one_storage_gid(
     unnamed = [slot for slot in usable if slot.netdev is None]
     elsewhere = [slot for slot in usable if slot.netdev not in (None, netdev)]
     good = [slot for slot in usable if slot.netdev == netdev]
-    measured = say("{found}", found="; ".join(_slot(slot) for slot in (usable or same or port.gids)))
+    measured = joined([_slot(slot) for slot in (usable or same or port.gids)[:_NAMED]])
     if elsewhere or len(usable) != wanted:
         return Verdict.of(False, measured, required)
     if unnamed:
@@ -106,18 +108,21 @@ def _show(gid: object) -> str:
     return f"::ffff:{mapped}" if mapped is not None else str(gid)
 
 
-def _slot(slot: GidSlot) -> str:
-    return f"{slot.index}: {_show(slot.address)} {slot.kind or 'type not told'} {slot.netdev or ''}".strip()
+def _slot(slot: GidSlot) -> Phrase:
+    return say(
+        "{index}: {gid} {type} {netdev}",
+        index=slot.index, gid=_show(slot.address), type=slot.kind or say("type not told"), netdev=slot.netdev or "-",
+    )  # fmt: skip
 
 
 def connects_by_v2(defaults: CmaRoce) -> Verdict:
     """New connections of the RDMA connection manager use RoCE v2."""
-    return bounds.same_text("default mode of the connection manager", defaults.mode, ROCE_V2)
+    return bounds.same_text(say("default mode of the connection manager"), defaults.mode, ROCE_V2)
 
 
 def connects_marked(defaults: CmaRoce, agreed: int | None, dscp: int | None) -> Verdict:
     """New connections carry the agreed TOS byte; where only a DSCP is agreed, that DSCP (TOS divided by 4)."""
-    return _marked("default TOS of the connection manager", defaults.tos, agreed, dscp)
+    return _marked(say("default TOS of the connection manager"), defaults.tos, agreed, dscp)
 
 
 def classified(traffic_class: int | None, readable: bool, agreed: int | None, dscp: int | None) -> Verdict:
@@ -126,10 +131,10 @@ def classified(traffic_class: int | None, readable: bool, agreed: int | None, ds
         return Verdict.of(
             False, say("never set"), say("TOS {agreed}", agreed=str(agreed if agreed is not None else dscp))
         )
-    return _marked("traffic class", traffic_class, agreed, dscp)
+    return _marked(say("traffic class"), traffic_class, agreed, dscp)
 
 
-def _marked(what: str, tos: int | None, agreed: int | None, dscp: int | None) -> Verdict:
+def _marked(what: Phrase, tos: int | None, agreed: int | None, dscp: int | None) -> Verdict:
     if agreed is None and dscp is None:
         return unagreed("traffic_class")
     required = say("DSCP {dscp}", dscp=str(dscp))
@@ -139,7 +144,10 @@ def _marked(what: str, tos: int | None, agreed: int | None, dscp: int | None) ->
         return Verdict.undecided(say("{what} was not told", what=what), required)
     holds = tos == agreed if agreed is not None else tos // 4 == dscp
     return Verdict.of(
-        holds, say("TOS {tos} (DSCP {dscp})", tos=tos, dscp=tos // 4), required, quantities=(Quantity(what, tos, ""),)
+        holds,
+        say("TOS {tos} (DSCP {dscp})", tos=tos, dscp=tos // 4),
+        required,
+        quantities=(Quantity(str(what), tos, ""),),
     )
 
 
@@ -153,4 +161,4 @@ def carries_mtu(ports: tuple[Port, ...], device: str, number: int, agreed: int |
     if agreed is None:
         return unagreed("roce_mtu")
     port = find(ports, device, number)
-    return bounds.exactly("active RoCE MTU", port.active_mtu if port else None, agreed, "B")
+    return bounds.exactly(say("active RoCE MTU"), port.active_mtu if port else None, agreed, "B")

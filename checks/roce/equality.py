@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from checks.parsers.rdma_qos import RdmaQos
 from checks.phrase import Phrase, say
+from checks.phrase import joined as in_one
 from checks.roce.treatment import Qos
 from checks.verdict import Verdict
 
@@ -98,7 +99,5 @@ def differences(settings: Settings) -> list[Phrase]:
 
 def joined(odd: Sequence[Phrase], most: int = 4) -> Phrase:
     """Sentences in one, the first few of them."""
-    text = odd[0]
-    for more in odd[1:most]:
-        text = say("{first}; {more}", first=text, more=more)
-    return text if len(odd) <= most else say("{first}; and {count} more", first=text, count=len(odd) - most)
+    text = in_one(odd[:most])
+    return text if len(odd) <= most else say("{listed}; and {more} more differences", listed=text, more=len(odd) - most)

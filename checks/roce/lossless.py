@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from checks import bounds
 from checks.parsers.rdma_qos import RdmaQos
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.roce.criteria import unagreed
 from checks.roce.treatment import Qos
 from checks.verdict import Verdict
@@ -15,7 +15,7 @@ _CNP = ("roce_np/cnp_dscp", "cc_params/np_cnp_dscp", "cc_config/alt_vlan_dscp")
 
 def trusts_dscp(qos: Qos) -> Verdict:
     """The port tells packets apart by DSCP, not by the VLAN priority that routed RoCE packets do not carry."""
-    return bounds.same_text("trust", qos.trust, "dscp", note=say("told by {tool}", tool=qos.tool))
+    return bounds.same_text(say("trust mode"), qos.trust, "dscp", note=say("told by {tool}", tool=qos.tool))
 
 
 def pfc_on(qos: Qos, priority: int | None) -> Verdict:
@@ -33,8 +33,10 @@ def pfc_on_no_other(qos: Qos, priority: int | None) -> Verdict:
     return Verdict.of(not others, _pfc(qos), say("no PFC on another priority than {priority}", priority=priority))
 
 
-def _pfc(qos: Qos) -> str:
-    return ", ".join(str(value) for value in qos.pfc) or "none"
+def _pfc(qos: Qos) -> Phrase:
+    if not qos.pfc:
+        return say("no PFC on any priority")
+    return say("PFC on priority {priority}", priority=", ".join(str(value) for value in qos.pfc))
 
 
 def maps_to(qos: Qos, dscp: int | None, priority: int | None) -> Verdict:
@@ -94,8 +96,8 @@ def ecn_as_agreed(seen: RdmaQos, priority: int | None, ecn: bool | None) -> Verd
             ),
             required,
         )
-    words = {side: "on" if on else "off" for side, on in sides.items()}
-    measured = say("notification {np}, reaction {rp}", np=words["np"], rp=words["rp"])
+    words = {side: say("on") if on else say("off") for side, on in sides.items()}
+    measured = say("notification point {np}, reaction point {rp}", np=words["np"], rp=words["rp"])
     return Verdict.of(all(on == ecn for on in sides.values()), measured, required)
 
 
@@ -108,7 +110,7 @@ def cnp_marked(seen: RdmaQos, agreed: int | None) -> Verdict:
         return Verdict.not_offered(
             say("the driver does not show the DSCP of its CNPs"), say("DSCP {dscp}", dscp=agreed)
         )
-    return bounds.exactly("DSCP of CNPs", found, agreed)
+    return bounds.exactly(say("DSCP of CNPs"), found, agreed)
 
 
 def offers_traffic_class(seen: RdmaQos) -> bool:

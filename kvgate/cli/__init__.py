@@ -43,8 +43,20 @@ class _Group(click.Group):
             click.echo(f"kvgate: {error}", err=True)
             sys.exit(6)
         except BrokenPipeError:
-            sys.stderr.close()
+            _hush()
             sys.exit(141)
+        except KeyboardInterrupt:
+            click.echo("kvgate: interrupted", err=True)
+            sys.exit(2)
+        except OSError as error:
+            what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+            click.echo(f"kvgate: {what}", err=True)
+            sys.exit(4)
+
+
+def _hush() -> None:
+    """Nobody reads stdout any more: let what is still in its buffer go nowhere, without a word at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import sys
 from pathlib import Path
 
 import click
+from rich.console import Group
 from rich.markdown import Markdown
 
 from checks.acceptance import Clause
@@ -14,6 +16,7 @@ from kvgate import agreement as agreements
 from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 from kvgate.runbook import sections
 
 _INVENTORY = click.option(
@@ -28,8 +31,12 @@ def _find(agreement: agreements.Agreement, name: str) -> str:
     try:
         return agreement.acceptance.find(name)
     except KeyError:
+        clauses = agreement.acceptance.clauses
+        known = [*clauses, *dict.fromkeys(clause.check for clause in clauses.values())]
+        near = difflib.get_close_matches(name, known, n=4, cutoff=0.5)
+        hint = f"; near it: {', '.join(near)}" if near else ""
         raise NotAllowed(
-            f"found {name!r}, wanted a clause id (G1.2.3) or a check name; `kvgate explain` lists them all"
+            f"found {name!r}, wanted a clause id (G1.2.3) or a check name{hint}; `kvgate explain` lists them all"
         ) from None
 
 
@@ -62,7 +69,8 @@ def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
     read, out = Reader(language()), terminal.console(sys.stdout)
     if clause is None:
         rows = [
-            (name, item.check, item.subject.value, item.weight, read.text(item.text)) for name, item in chosen.items()
+            (name, item.check, read.word(item.subject), read.word(item.weight), read.text(item.text))
+            for name, item in chosen.items()
         ]
         heads = (read("clause"), read("check"), read("subject"), read("weight"), read("what it says"))
         out.print(terminal.listing(rows, *heads))
@@ -74,25 +82,25 @@ def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
 def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreement) -> None:
     out = terminal.console(sys.stdout)
     out.print(f"[bold]{name}[/bold]  {clause.check}", markup=True)
-    out.print(read.text(clause.text))
+    out.print(Group(Sentence(read.text(clause.text))))
     out.print(
         read(
             "about each {subject}; {weight}; {answer}; level {level}",
-            subject=clause.subject.value,
-            weight=clause.weight,
-            answer=clause.answer,
-            level=clause.level.value,
+            subject=read.word(clause.subject),
+            weight=read.word(clause.weight),
+            answer=read.word(clause.answer),
+            level=read.word(clause.level),
         )
     )
     if clause.where:
         out.print(
             read(
                 "only where {conditions}",
-                conditions="; ".join(f"{k} is {' or '.join(v)}" for k, v in clause.where.items()),
+                conditions=read("; ").join(f"{trait} = {' / '.join(words)}" for trait, words in clause.where.items()),
             )
         )
     rows = [
-        (key, f"{limit.value} {limit.unit}".strip(), limit.origin.value, limit.source)
+        (key, f"{limit.value} {read.word(limit.unit)}".strip(), read.word(limit.origin), limit.source)
         for key, limit in clause.limits.items()
     ]
     if rows:
@@ -104,7 +112,7 @@ def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreemen
             out.print(
                 read("overlaid: {what} {before} -> {after}", what=change.what, before=change.before, after=change.after)
             )
-    out.print(read("do on a STOP: {remedy}", remedy=read.text(clause.remedy)))
+    out.print(Group(Sentence(read("do on a STOP: {remedy}", remedy=read.text(clause.remedy)))))
     out.print(read("more: kvgate runbook {clause}", clause=name))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -19,7 +22,7 @@ from kvgate.gate import options as gate_options
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from lab import order
-from lab.faults import every
+from lab.faults import chinese, every
 from lab.rack import EmbeddedRack, build
 
 GATES = ("G1",)  # gates that this version runs
@@ -39,16 +42,53 @@ def login_key(folder: Path) -> Path:
     return path
 
 
-def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> EmbeddedRack:
+@contextmanager
+def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> Iterator[EmbeddedRack]:
+    if port and port + nodes > 65535:
+        raise NotAllowed(f"found port {port} for {nodes + 1} hosts, wanted one with as many ports after it (to 65535)")
+    known = every()
+    if (stranger := next((name for name in faults if name not in known), None)) is not None:
+        near = ", ".join(get_close_matches(stranger, known, n=5, cutoff=0.5))
+        raise NotAllowed(
+            f"found fault {stranger!r}, wanted a name that kvgate demo --list-faults shows"
+            + (f": {near}?" if near else "")
+        )
     try:
-        return EmbeddedRack(build(nodes, platform, faults), port)
+        rack = EmbeddedRack(build(nodes, platform, faults), port)
     except ValueError as error:
         raise NotAllowed(str(error)) from None
+    try:
+        rack.__enter__()
+    except OSError as error:
+        raise NotAllowed(f"the embedded rack cannot listen: {error.strerror or error}; name another --port") from None
+    try:
+        yield rack
+    finally:
+        rack.__exit__()
 
 
-def list_faults() -> None:
+def _write(path: Path, text: str) -> None:
+    """Write the rack's inventory; only one of an embedded rack is ever replaced."""
+    if path.is_dir() or (path.exists() and "\nsimulated: true\n" not in path.read_text("utf-8", "replace")):
+        raise NotAllowed(f"{path} is there already and is no inventory of an embedded rack: name another file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def list_faults(as_json: bool) -> None:
     """Print every fault with what must notice it."""
     read = Reader(language())
+    if as_json:
+        faults = [
+            {
+                "fault": fault.name, "on": fault.on, "platform": fault.platform or None, "stops": sorted(fault.stops),
+                "undecided": sorted(fault.undecided), "text": fault.text,
+            }
+            for fault in every().values()
+        ]  # fmt: skip
+        click.echo(json.dumps(faults, ensure_ascii=False))
+        return
+    said = chinese() if read.lang == "zh" else {}
     rows = [
         (
             fault.name,
@@ -56,17 +96,24 @@ def list_faults() -> None:
             fault.platform or "-",
             " ".join(sorted(fault.stops)),
             " ".join(sorted(fault.undecided)),
-            fault.text,
+            said.get(fault.name, fault.text),
         )
         for fault in every().values()
     ]
-    heads = (read("fault"), read("on"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
+    heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
 
 
 _PLATFORM = click.option(
     "--platform", type=click.Choice(order.PLATFORMS), default="rocm", show_default=True, help="node type"
 )
+_NODES = click.option(
+    "--nodes", type=click.IntRange(1, 512), default=2, show_default=True, help="nodes beside the array"
+)
+_VAR = click.option(
+    "--var", type=click.Path(path_type=Path, file_okay=False), default=Path("var"), show_default=True,
+    help="where ledger, evidence and keys go",
+)  # fmt: skip
 _FAULTS = click.option("--fault", "faults", multiple=True, metavar="NAME", help="break something; repeatable")
 
 
@@ -74,16 +121,25 @@ _FAULTS = click.option("--fault", "faults", multiple=True, metavar="NAME", help=
 @click.argument("gates", nargs=-1)
 @_FAULTS
 @_PLATFORM
-@click.option("--nodes", type=click.IntRange(1, 512), default=2, show_default=True)
+@_NODES
 @click.option("--list-faults", "list_", is_flag=True, help="name every fault and the clauses that notice it")
-@click.option("--var", type=click.Path(path_type=Path), default=Path("var"), help="where ledger, evidence and keys go")
-def demo(gates: tuple[str, ...], faults: tuple[str, ...], platform: str, nodes: int, list_: bool, var: Path) -> None:
+@click.option("--json", "as_json", is_flag=True, help="with --list-faults: as JSON")
+@_VAR
+def demo(
+    gates: tuple[str, ...],
+    faults: tuple[str, ...],
+    platform: str,
+    nodes: int,
+    list_: bool,
+    as_json: bool,
+    var: Path,
+) -> None:
     """Run GATES (default: all of this version) on the embedded rack: real SSH servers on loopback, captured answers.
 
     Example: kvgate demo G1 --fault disk-media-errors
     """
     if list_:
-        list_faults()
+        list_faults(as_json)
         return
     chosen = gates or GATES
     if unknown := sorted(set(chosen) - set(GATES)):
@@ -94,8 +150,7 @@ def demo(gates: tuple[str, ...], faults: tuple[str, ...], platform: str, nodes: 
     status = 0
     with _rack(nodes, platform, faults) as rack:
         inventory = folder / "inventory.yaml"
-        folder.mkdir(parents=True, exist_ok=True)
-        inventory.write_text(rack.inventory(login_key(folder).absolute()), "utf-8")
+        _write(inventory, rack.inventory(login_key(folder).absolute()))
         click.echo(
             read(
                 "embedded rack: {hosts} hosts on loopback ({platform}); inventory {path}",
@@ -140,24 +195,32 @@ def rack_group() -> None:
 
 
 @rack_group.command("serve")
-@click.option("--nodes", type=click.IntRange(1, 512), default=2, show_default=True)
+@_NODES
 @_PLATFORM
 @_FAULTS
-@click.option("--port", type=click.IntRange(0, 65000), default=0, help="first port; 0 takes free ones")
-@click.option("--inventory-out", type=click.Path(path_type=Path), required=True, help="where its inventory is written")
-def serve(nodes: int, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path) -> None:
-    """Serve until Ctrl-C; an inventory for the rack is written first."""
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="first port; 0 takes free ones")
+@click.option(
+    "--inventory-out",
+    type=click.Path(path_type=Path),
+    help="where its inventory is written  [default: VAR/demo/inventory.yaml]",
+)
+@_VAR
+def serve(nodes: int, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path | None, var: Path) -> None:
+    """Serve until Ctrl-C or SIGTERM; an inventory for the rack and a key to log in with are written first.
+
+    With --port 42200 the shipped inventories/demo.yaml fits (two nodes, started in the same folder as the gate).
+
+    Example: kvgate rack serve --nodes 2 --port 42200
+    """
     read = Reader(language())
+    file = inventory_out or var / "demo" / "inventory.yaml"
+    keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     with _rack(nodes, platform, faults, port) as rack:
-        inventory_out.parent.mkdir(parents=True, exist_ok=True)
-        key = login_key(inventory_out.parent.absolute() / "keys")
-        inventory_out.write_text(rack.inventory(key), "utf-8")
-        click.echo(
-            read("{count} hosts up; inventory {path}; Ctrl-C ends them", count=len(rack.hosts), path=str(inventory_out))
-        )
+        _write(file, rack.inventory(login_key(keys.absolute())))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: stop.set())
+        click.echo(read("{count} hosts up; inventory {path}; Ctrl-C ends them", count=len(rack.hosts), path=str(file)))
         stop.wait()
 
 

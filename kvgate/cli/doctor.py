@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import shlex
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
-from kvgate.errors import CannotTell, KvgateError
+from checks.phrase import Phrase, joined, plain, say
+from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
 from kvgate.gate_run import GateRun
@@ -36,11 +39,28 @@ _FREE_BYTES = 10**9
 class Finding:
     """One thing looked at. ``good`` None means it could not be told."""
 
-    where: str
-    what: str
+    where: Phrase | str
+    what: Phrase
     good: bool | None
-    found: str
-    remedy: str = ""
+    found: Phrase | str
+    remedy: Phrase | str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """English values under stable keys; no remedy where nothing is to be mended."""
+        shown = {item.name: getattr(self, item.name) for item in fields(self)}
+        shown = {name: str(value) if isinstance(value, Phrase) else value for name, value in shown.items()}
+        return {**shown, "remedy": "" if self.good else shown["remedy"]}
+
+
+_HERE = say("here")
+
+
+#: How tools tell their version; the others have no way that is quick and harmless.
+VERSION = {
+    "chronyc": "chronyc --version", "dmidecode": "dmidecode --version", "ethtool": "ethtool --version", "findmnt": "findmnt --version",
+    "ip": "ip -V", "ipmitool": "ipmitool -V", "lspci": "lspci --version", "lldpctl": "lldpctl -v", "mdadm": "mdadm --version",
+    "nvme": "nvme version", "rdma": "rdma -V", "smartctl": "smartctl --version", "xfs_info": "xfs_info -V",
+}  # fmt: skip
 
 
 class _Catch:
@@ -57,117 +77,199 @@ class _Catch:
 def preview(gate: str, inventory: Path) -> Preview | None:
     """Return what a gate would ask on this inventory."""
     catch = _Catch()
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        pytest.main(["-p", "kvgate.pytest_plugin", "-m", gate, "--inventory", str(inventory), "--plan", "-q"], [catch])
+        pytest.main([*words, str(gate_options.folder(gate))], [catch])  # named, so that it is found from any folder
     return catch.preview
 
 
 def laptop(ledger: str, evidence: Path, rack: Rack) -> Iterator[Finding]:
     """What this machine itself needs."""
-    yield Finding("here", "python", sys.version_info >= (3, 11), sys.version.split()[0], "install Python 3.11 or newer")
+    yield Finding(
+        _HERE, say("python"), sys.version_info >= (3, 11), sys.version.split()[0], say("install Python 3.11 or newer")
+    )
     ssh = shutil.which("ssh")
     yield Finding(
-        "here", "ssh", ssh is not None, ssh or "none", "install the OpenSSH client: aliases and jump hosts need it"
+        _HERE,
+        say("ssh"),
+        ssh is not None,
+        ssh or say("none"),
+        say("install the OpenSSH client: aliases and jump hosts need it"),
     )
-    existing = next(path for path in (evidence.absolute(), *evidence.absolute().parents) if path.exists())
+    existing = _existing(evidence)
     free = shutil.disk_usage(existing).free
-    yield Finding(
-        "here",
-        "space for evidence",
-        free >= _FREE_BYTES,
-        f"{free / 1e9:.1f} GB free at {existing}",
-        "free at least 1 GB",
-    )
-    writable = os.access(existing, os.W_OK)
-    yield Finding(
-        "here", "evidence folder", writable, str(existing), f"make {existing} writable or name another with --evidence"
-    )
-    try:
-        Ledger.open(ledger).close()
-        yield Finding("here", "ledger", True, ledger.split("@")[-1])
-    except KvgateError as error:
-        yield Finding("here", "ledger", False, str(error), "mend what it says, or name another with --ledger")
+    found = say("{free:.1f} GB free at {path}", free=free / 1e9, path=str(existing))
+    yield Finding(_HERE, say("space for evidence"), free >= _FREE_BYTES, found, say("free at least 1 GB"))
+    writable = existing.is_dir() and os.access(existing, os.W_OK)
+    remedy = say("make {path} a folder that you can write to, or name another with --evidence", path=str(existing))
+    yield Finding(_HERE, say("evidence folder"), writable, str(existing), remedy)
+    yield _ledger(ledger)
     names = {host.identity or rack.defaults.identity for host in rack.hosts.values()}
     for name in sorted(name for name in names if name):
-        path = Path(name).expanduser()
-        if not path.is_file():
-            yield Finding("here", "login key", False, f"{path}: no such file", "correct `identity` in the inventory")
-            continue
-        mode = stat.S_IMODE(path.stat().st_mode)
-        yield Finding("here", "login key", mode & 0o077 == 0, f"{path} has mode {mode:o}", f"chmod 600 {path}")
+        yield _login_key(name)
+
+
+def _existing(path: Path) -> Path:
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+def _ledger(url: str) -> Finding:
+    """Look at the ledger without making or upgrading it."""
+    file = Path(url.removeprefix("sqlite:///"))
+    if url.startswith("sqlite:///") and not file.exists():
+        parent = _existing(file)
+        good = parent.is_dir() and os.access(parent, os.W_OK)
+        found = say("{path} is not there yet; the first run makes it", path=str(file))
+        return Finding(
+            _HERE,
+            say("ledger"),
+            good,
+            found,
+            say("make {path} a folder that you can write to, or use --ledger", path=str(parent)),
+        )
+    try:
+        Ledger.open(url, write=False)
+    except KvgateError as error:
+        return Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
+    return Finding(_HERE, say("ledger"), True, url.split("@")[-1])
+
+
+def _login_key(name: str) -> Finding:
+    path = Path(name).expanduser()
+    if not path.is_file():
+        remedy = say("correct `identity` in the inventory")
+        if not path.is_absolute():
+            remedy = say(
+                "correct `identity` in the inventory (a relative path starts where the command runs: {path})",
+                path=str(Path.cwd()),
+            )
+        return Finding(_HERE, say("login key"), False, say("{path}: no such file", path=str(path)), remedy)
+    mode = stat.S_IMODE(path.stat().st_mode)
+    return Finding(
+        _HERE,
+        say("login key"),
+        mode & 0o077 == 0,
+        say("{path} has mode {mode:o}", path=str(path), mode=mode),
+        f"chmod 600 {path}",
+    )
 
 
 def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding]:
     """What each host answers."""
     tools: dict[str, set[str]] = {name: set() for name in inventory.rack.hosts}
     for planned in plan.asked if plan else ():
-        tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+        if not planned.instead:  # a stand-in is missed only where the first tool is
+            tools.setdefault(planned.host, set()).add(planned.command.split()[0])
+    if plan is None:
+        yield Finding(
+            _HERE,
+            say("plan"),
+            None,
+            say("G1 could not be planned"),
+            say("pytest -m G1 --plan --inventory FILE says why"),
+        )
     asked = {
-        name: [Command("id", "id -u"), *(Command(f"tool {tool}", f"command -v {tool}") for tool in sorted(tools[name]))]
+        name: list(_questions(sorted(tools[name])))
         for name, host in inventory.rack.hosts.items()
         if host.access == "shell"
     }
     for name, host in inventory.rack.hosts.items():
         if host.access != "shell":
-            yield Finding(name, "access", True, f"{host.access}: only what is declared or allowed is asked")
+            yield Finding(
+                name,
+                say("access"),
+                True,
+                say("{access}: only what is declared or allowed is asked", access=host.access),
+            )
     transport = transport_for(inventory)
     try:
         batches = transport.run(asked)
     finally:
         transport.close()
     for name in asked:
-        yield from _host(name, batches[name], tools[name])
+        yield from _host(name, batches[name], sorted(tools[name]))
 
 
-def _host(name: str, batch: Batch, tools: set[str]) -> Iterator[Finding]:
+def _questions(tools: Sequence[str]) -> Iterator[Command]:
+    yield Command("id", "id -u")
+    for tool in tools:
+        yield Command(f"tool {tool}", f"command -v {shlex.quote(tool)}")
+        if tool in VERSION:
+            yield Command(f"version {tool}", VERSION[tool])
+
+
+def _host(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     who = batch.answers["id"]
     if isinstance(who, CannotTell):
-        yield Finding(name, "reach", False, str(who), "the message says what to do")
+        what = say("reach")
+        if isinstance(who, (HostKeyRefused, PermissionDenied)):
+            what = say("host key") if isinstance(who, HostKeyRefused) else say("root")
+        yield Finding(name, what, False, who.phrase, say("the message says what to do"))
         return
-    yield Finding(name, "reach", True, f"{batch.host_key}")
-    root = who.stdout.strip() == b"0"
-    yield Finding(
-        name,
-        "root",
-        root,
-        f"user id {who.stdout.decode(errors='replace').strip()}",
-        "become: sudo with a NOPASSWD rule, or log in as root",
-    )
+    yield Finding(name, say("reach"), True, say("logged in"))
+    yield Finding(name, say("host key"), True, batch.host_key)
+    user = who.stdout.decode(errors="replace").strip()
+    remedy = say("become: sudo with a NOPASSWD rule, or log in as root")
+    yield Finding(name, say("root"), user == "0", say("user id {number}", number=user or say("not told")), remedy)
     if batch.clock is None:
-        yield Finding(name, "clock", None, "no time given", "check `date` on the host")
+        yield Finding(name, say("clock"), None, say("no time given"), say("check `date` on the host"))
     else:
         middle = (batch.clock.low + batch.clock.high) / 2
         good = abs(middle) <= _CLOCK_SECONDS
-        yield Finding(
-            name, "clock", good, f"{middle:+.3f} s against this machine", "synchronise both with NTP (chrony)"
-        )
-    missing = sorted(
-        tool for tool in tools if isinstance(answer := batch.answers[f"tool {tool}"], Answer) and answer.status != 0
-    )
-    found = f"{len(tools) - len(missing)} of {len(tools)} tools" + (
-        f"; missing: {', '.join(missing)}" if missing else ""
-    )
-    yield Finding(name, "tools", not missing, found, "install them, or declare those facts in the inventory")
+        found = say("{seconds:+.3f} s against this machine", seconds=middle)
+        yield Finding(name, say("clock"), good, found, say("synchronise both with NTP (chrony)"))
+    yield from _tools(name, batch, tools)
+
+
+def _tools(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
+    answers = {tool: batch.answers[f"tool {tool}"] for tool in tools}
+    untold = [tool for tool, answer in answers.items() if isinstance(answer, CannotTell)]
+    missing = [tool for tool, answer in answers.items() if isinstance(answer, Answer) and answer.status != 0]
+    parts = [say("{there} of {count} tools", there=len(tools) - len(missing) - len(untold), count=len(tools))]
+    parts += [say("missing: {words}", words=", ".join(missing))] if missing else []
+    parts += [say("not told: {words}", words=", ".join(untold))] if untold else []
+    good = False if missing else None if untold or not tools else True
+    yield Finding(name, say("tools"), good, joined(parts), say("install them, or declare those facts in the inventory"))
+    versions = [f"{tool} {version}" for tool in tools if (version := _version(batch.answers.get(f"version {tool}")))]
+    if versions:
+        yield Finding(name, say("versions"), True, ", ".join(versions))
+
+
+def _version(answer: Answer | CannotTell | None) -> str:
+    if not isinstance(answer, Answer):
+        return ""
+    said = (answer.stdout + answer.stderr).decode("utf-8", "replace")
+    number = re.search(r"\b[vV]?(\d+(?:\.\d+)+[\w.-]*|\d+\b)", said)
+    return number[1].rstrip(".") if number and answer.status == 0 else ""
 
 
 @click.command("doctor")
-@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True)
-@click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True, help="the rack")
 @click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
 )
-@click.option("--json", "as_json", is_flag=True)
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help="where raw outputs are kept",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="findings with stable keys, for programs")
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     """Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be mended first."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        click.echo(json.dumps([finding.plain() for finding in findings], ensure_ascii=False))
     else:
-        words: dict[bool | None, str] = {True: "ok", False: read("mend"), None: read("unknown")}
+        words: dict[bool | None, str] = {True: read("ok"), False: read("mend"), None: read("unknown")}
         rows: list[tuple[Any, ...]] = [
-            (finding.where, finding.what, words[finding.good], finding.found, "" if finding.good else finding.remedy)
+            (
+                read.phrase(plain(finding.where)),
+                read.phrase(finding.what),
+                words[finding.good],
+                read.phrase(plain(finding.found)),
+                "" if finding.good else read.phrase(plain(finding.remedy)),
+            )
             for finding in findings
         ]
         out.print(terminal.listing(rows, read("where"), read("what"), "", read("found"), read("do")))

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal, cast
 
 import click
 
 from kvgate import agreement as agreements
-from kvgate.errors import BadInput
+from kvgate.draft import first_contact, page
+from kvgate.errors import BadInput, CannotTell, NotAllowed
 from kvgate.inventory import reader
 from kvgate.inventory.coverage import gaps
-from kvgate.inventory.model import Rack
+from kvgate.inventory.model import Defaults, Rack
 from kvgate.inventory.subjects import things
 from kvgate.reports import basis
+from kvgate.reports.lines import Progress
 from kvgate.reports.messages import Reader, language
+from kvgate.transport.ssh_config import Resolver
 
 
 @click.group("inventory")
@@ -66,7 +72,7 @@ def check(file: Path, as_json: bool) -> None:
             owed=len(owed),
         )
     )
-    for line in (*basis.overlaid(agreement.overlaid, read), *basis.not_covered(inventory.rack, read)):
+    for line in (*basis.agreed(agreement, read), *basis.not_covered(inventory.rack, read)):
         click.echo(line)
 
 
@@ -74,6 +80,108 @@ def check(file: Path, as_json: bool) -> None:
 def schema() -> None:
     """Print the JSON Schema of inventory files, for editors (yaml-language-server: $schema=...)."""
     click.echo(json.dumps(Rack.model_json_schema(), indent=2, ensure_ascii=False))
+
+
+@group.command("draft")
+@click.argument("hosts", nargs=-1, required=True, metavar="HOST...")
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="file to write; never overwritten")
+@click.option(
+    "--role", type=click.Choice(["array", "node"]), help="role of hosts that do not say theirs (array:HOST, node:HOST)"
+)
+@click.option(
+    "--host-key",
+    "keys",
+    multiple=True,
+    metavar="HOST=SHA256:...",
+    help="verified fingerprint; else known_hosts is read",
+)
+@click.option("--user", help="who logs in (default: as ssh_config says)")
+@click.option(
+    "--become", type=click.Choice(["none", "sudo"]), default="sudo", show_default=True, help="how to ask as root"
+)
+@click.option(
+    "--identity", type=click.Path(path_type=Path), help="private key file (default: ssh_config and the agent)"
+)
+@click.option("--port", type=click.IntRange(1, 65535), help="SSH port of hosts that do not say theirs")
+@click.option("--json", "as_json", is_flag=True, help="what was met and what is left to decide, as JSON")
+def draft(
+    hosts: tuple[str, ...],
+    output: Path,
+    role: str | None,
+    keys: tuple[str, ...],
+    user: str | None,
+    become: str,
+    identity: Path | None,
+    port: int | None,
+    as_json: bool,
+) -> None:
+    """Look at live HOSTs, read-only, and write an inventory of what was SEEN, to be compared with what was ORDERED.
+
+    HOST is [array:|node:][NAME=][USER@]ADDRESS[:PORT]; aliases of ssh_config work. A host whose key nobody verified is
+    refused. Whatever people decide stays a placeholder, so `kvgate inventory check` refuses the draft until they have.
+    Exit 6 when a host was not met.
+
+    Example: kvgate inventory draft array:fx100-a node:node-01 --user ops -o draft.yaml
+    """
+    read = Reader(language())
+    if output.exists() or output.is_symlink():
+        raise NotAllowed(f"{output} is there already and is not overwritten: name another file, or move it away")
+    if not output.absolute().parent.is_dir():
+        raise NotAllowed(f"found no folder {output.absolute().parent}, wanted one to write {output.name} into")
+    if identity is not None and not identity.expanduser().is_file():
+        raise NotAllowed(f"found no key file {identity}, wanted a private key")
+    wanted = tuple(replace(one, role=one.role or role) for one in first_contact.hosts(hosts, port))
+    pins = first_contact.pins(wanted, keys, Resolver(), user)
+    defaults = Defaults(
+        user=user, become=cast("Literal['none', 'sudo']", become), identity=str(identity) if identity else None
+    )
+    transport = page.transport(wanted, pins, defaults)
+    try:
+        made = page.draft(
+            wanted, pins, defaults, transport, f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC", Progress(sys.stderr)
+        )
+    finally:
+        transport.close()
+    lost = {name: looked.lost for name, looked in made.hosts.items() if looked.lost}
+    if len(lost) == len(wanted):
+        raise CannotTell(read("no host was met, so nothing was written: {reasons}", reasons="; ".join(lost.values())))
+    _write(output, made.page.text())
+    if as_json:
+        met = [
+            {
+                "name": name,
+                "role": made.roles[name][0],
+                "why": made.roles[name][1],
+                "met": not looked.lost,
+                "reason": looked.lost,
+            }
+            for name, looked in made.hosts.items()
+        ]
+        decide = [asdict(decision) for decision in made.page.decisions]
+        click.echo(json.dumps({"file": str(output), "hosts": met, "decide": decide}, ensure_ascii=False))
+    click.echo(
+        read(
+            "{file}: {met} of {count} hosts seen; {open} values wait for a decision; it shows what was SEEN, not what was ORDERED",
+            file=str(output),
+            met=len(wanted) - len(lost),
+            count=len(wanted),
+            open=len(made.page.decisions),
+        ),
+        err=True,
+    )
+    for name, reason in lost.items():
+        click.echo(read("! {host} was not met: {reason}", host=name, reason=reason), err=True)
+    raise SystemExit(6 if lost else 0)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise NotAllowed(f"{path} appeared while the hosts were asked and is not overwritten") from None
+    except OSError as error:
+        raise NotAllowed(f"{path} cannot be written: {error.strerror}") from None
 
 
 COMMANDS = (group,)

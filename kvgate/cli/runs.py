@@ -18,7 +18,9 @@ from kvgate.ledger.rows import RunRecord, StoredVerdict
 from kvgate.reports import basis, terminal
 from kvgate.reports.messages import Reader, language
 
-_LEDGER = click.option("--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True)
+_LEDGER = click.option(
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
 
 
@@ -63,10 +65,10 @@ def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> 
     rows = [
         (
             run["run"],
-            f"{run['campaign']}{read(' (simulated)') if run['simulated'] else ''}",
+            run["campaign"] + (read(" (simulated)") if run["simulated"] else ""),
             run["gate"],
             str(run["attempt"]),
-            run["outcome"] if run["decided"] else f"{run['outcome']} ({run['state']})",
+            run["outcome"] if run["decided"] else f"{run['outcome']} ({read.word(run['state'])})",
             run["started"][:19].replace("T", " "),
             run["operator"],
         )
@@ -131,46 +133,35 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
         return
     out.print(
         read(
-            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started}; {count} verdicts, {missing} missing",
+            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started} UTC; {count} verdicts, {missing} missing",
             gate=record.gate,
             campaign=record.campaign,
             attempt=record.attempt,
             outcome=summary["outcome"],
-            started=record.started,
+            started=record.started[:19].replace("T", " "),
             count=len(recorded),
             missing=summary["missing"],
         )
     )
     out.print(read("evidence: {path}", path=record.evidence))
     agreement = _agreement(book, record)
-    for line in basis.overlaid(agreement.overlaid, read):
+    for line in basis.agreed(agreement, read):
         out.print(line, soft_wrap=True)
     if declared := sum(row.basis == "declared" for row in recorded.values()):
         out.print(read("{count} verdicts were declared by people, not measured: --all shows by whom", count=declared))
-    clauses = agreement.acceptance.clauses
     ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
     table = [
         (
             row.verdict.outcome.value + ("" if item.blocking else "*"),
             item.clause,
             item.subject,
-            read.phrase(row.verdict.measured),
-            read.phrase(row.verdict.required),
-            " ".join(f"E{number}" for number in row.evidence[:2]),
-            read.phrase(row.verdict.note) or (read.text(clauses[item.clause].text) if item.clause in clauses else ""),
+            terminal.found(row.verdict, read),
+            " ".join(f"E{number}" for number in row.evidence[:3]),
         )
         for item, row in ordered
         if all_ or row.verdict.outcome is not Outcome.PASS
     ]
-    heads = (
-        read("outcome"),
-        read("clause"),
-        read("subject"),
-        read("measured"),
-        read("required"),
-        read("evidence"),
-        read("note"),
-    )
+    heads = (read("outcome"), read("clause"), read("subject"), read("found"), read("evidence"))
     if table:
         out.print(terminal.listing(table, *heads))
         out.print(read("* advisory: shown, but keeps no gate shut"))

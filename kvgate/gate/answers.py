@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from checks.nvme.probes import controllers
+from checks.phrase import say
 from checks.probe import Probe
-from kvgate.errors import CannotTell, HostKeyRefused, NotAskable
+from kvgate.errors import CannotTell, DeviceAbsent, HostKeyRefused, NotAskable
 from kvgate.evidence.store import Evidence, StoredFailure
+from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.transport.base import Clock
 
@@ -58,6 +61,8 @@ class Answers:
         if len(self._boots.get(host, ())) > 1:
             raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
         place = (host, probe.command(), sample, probe.parse)
+        if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
+            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -68,13 +73,24 @@ class Answers:
             raise found
         return found  # type: ignore[no-any-return]
 
+    def _still_named(self, host: str, probe: Probe[Any]) -> None:
+        # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial
+        # must still have its name: a disk that was pulled and put back takes another one, and its old name may be another's.
+        try:
+            trees = [self.fact(host, controllers(), sample) for sample in (1, 2)]
+        except CannotTell:
+            return  # not read twice: nothing to compare with
+        before, after = (device_names(host, probe, tree) for tree in trees)
+        if before != after:
+            moved = ", ".join(f"{before[one]} to {after[one]}" for one in before if before[one] != after[one])
+            raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
+
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
-        number = self._index.get((host, probe.command(), sample))
-        if number is None:
-            raise CannotTell(f"{host} was not asked in this run: {probe.command()}")
-        kept = self.evidence.answer(number)
+        kept = self.evidence.answer(self._index[host, probe.command(), sample])
         if isinstance(kept, StoredFailure):
             raise kept.error()
+        if probe.devices:
+            self._still_named(host, probe)
         return read(host, probe, kept)
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:
@@ -82,13 +98,18 @@ class Answers:
         del probe
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
         if first is None or second is None:
-            raise CannotTell(f"{host} was not met twice in this run")
+            raise CannotTell(say("{host} was not met twice in this run", host=host))
         if not first.boot_id and not second.boot_id:
             raise NotAskable(
-                f"{host} is asked one command at a time, so nobody knows whether it was rebooted in between"
+                say(
+                    "{host} is asked one command at a time, so nobody knows whether it was rebooted in between",
+                    host=host,
+                )
             )
         if first.boot_id != second.boot_id:
-            raise CannotTell(f"{host} was rebooted between the two samples, or does not tell its boot id")
+            raise CannotTell(
+                say("{host} was rebooted between the two samples, or does not tell its boot id", host=host)
+            )
         return second.monotonic - first.monotonic
 
     def host_key(self, host: str) -> str:
@@ -107,9 +128,11 @@ class Answers:
         if met is None:
             raise self._why(host)
         if met.clock is None and not met.boot_id:
-            raise NotAskable(f"{host} is asked one command at a time, which tells no clock: a person answers for it")
+            raise NotAskable(
+                say("{host} is asked one command at a time, which tells no clock: a person answers for it", host=host)
+            )
         if met.clock is None:
-            raise CannotTell(f"{host} did not tell its time")
+            raise CannotTell(say("{host} did not tell its time", host=host))
         return met.clock.low, met.clock.high
 
     def _why(self, host: str) -> CannotTell:
@@ -117,4 +140,4 @@ class Answers:
         for (name, _, _), number in self._index.items():
             if name == host and isinstance(kept := self.evidence.answer(number), StoredFailure):
                 return kept.error()
-        return CannotTell(f"{host} was not met in this run")
+        return CannotTell(say("{host} was not met in this run", host=host))

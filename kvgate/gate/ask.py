@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from checks.decision import Owed
+from checks.phrase import joined, say
 from checks.probe import Interval, Probe
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
@@ -16,11 +17,15 @@ Fact = TypeVar("Fact")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One question to one host; ``samples`` is 2 where counters are judged by difference."""
+    """One question to one host; ``samples`` is 2 where counters are judged by difference.
+
+    ``instead``: read only where the first way to ask could not be told.
+    """
 
     host: str
     probe: Probe[Any]
     samples: int = 1
+    instead: bool = False
 
     @property
     def key(self) -> str:
@@ -89,15 +94,15 @@ class Rehearsal:
     hosts: set[str] = field(default_factory=set)
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
 
-    def _note(self, host: str, probe: Probe[Any], samples: int = 1) -> Any:
+    def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
-        self.needs.append(Need(host, probe, samples))
+        self.needs.append(Need(host, probe, samples, instead))
         return _Hole()
 
     def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
         """Note one question and its stand-in."""
         if otherwise is not None:
-            self._note(host, otherwise)
+            self._note(host, otherwise, instead=True)
         return self._note(host, probe)
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
@@ -140,7 +145,8 @@ class Asked:
             try:
                 return self._fact(host, otherwise)
             except CannotTell as second:
-                message = str(first) if str(first) == str(second) else f"{first}; and instead: {second}"
+                both = say("{first}; and instead: {second}", first=first.phrase, second=second.phrase)
+                message = first.phrase if first.phrase == second.phrase else both
                 raise _worse(first, second)(message) from second
 
     def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
@@ -164,8 +170,11 @@ class Asked:
         if why:
             kinds = {type(error) for error in why.values()}
             kind = kinds.pop() if len(kinds) == 1 else CannotTell
-            text = "; ".join(str(error) if host in str(error) else f"{host}: {error}" for host, error in why.items())
-            raise _plain(kind)(text)
+            parts = [
+                error.phrase if host in str(error) else say("{host}: {why}", host=host, why=error.phrase)
+                for host, error in why.items()
+            ]
+            raise _plain(kind)(joined(parts))
         return facts
 
     def host_key(self, host: str) -> str:

@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from checks.nvme.probes import controllers
-from checks.probe import Device, Probe
-from checks.probe import UnreadableOutput as Ambiguous
-from kvgate.errors import CannotTell, DeviceAbsent
+from checks.probe import Probe
+from kvgate.errors import CannotTell
 from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.ask import Need
+from kvgate.gate.naming import device_names
 from kvgate.transport.base import Batch, Command, Transport
 
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
@@ -101,7 +101,7 @@ def _round(
             line = key
             if probe.devices:
                 try:
-                    line = probe.command(_names(host, probe, answers))
+                    line = probe.command(device_names(host, probe, answers.fact(host, controllers())))
                 except CannotTell as error:
                     failed[host][key] = error
                     lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
@@ -126,24 +126,6 @@ def _round(
             keep(Batch(host, {}))
     for batch in transport.each(asked):
         keep(batch)
-
-
-def _names(host: str, probe: Probe[Any], answers: Answers) -> dict[Device, str]:
-    tree = answers.fact(host, controllers())
-    names: dict[Device, str] = {}
-    for device in probe.devices:
-        try:
-            if device.kind == "namespace":
-                name = tree.namespace(device.serial)
-            else:
-                controller = tree.controller(device.serial)
-                name = controller.name if controller else None
-        except Ambiguous as error:
-            raise DeviceAbsent(f"{host}: {error}") from None
-        if name is None:
-            raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
-        names[device] = f"/dev/{name}"
-    return names
 
 
 def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol, TypeVar
 
+from checks.phrase import say
 from checks.probe import NotOffered, Probe, Streams, UnreadableOutput
 from kvgate.errors import (
     CommandFailed,
@@ -39,23 +40,39 @@ class Said(Protocol):
 def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
     """One kept answer -> fact, or the reason why not. Raises CannotTell."""
     stdout, stderr = kept.stdout.decode("utf-8", "backslashreplace"), kept.stderr.decode("utf-8", "backslashreplace")
-    said = next((line.strip() for line in (stderr or stdout).splitlines() if line.strip()), "nothing")[:200]
+    said = next((line.strip()[:200] for line in (stderr or stdout).splitlines() if line.strip()), say("nothing"))
     if kept.truncated:
-        raise Truncated(f"{host}: {probe.tool} printed more than its limit; the rest was cut")
+        raise Truncated(say("{host}: {tool} printed more than its limit; the rest was cut", host=host, tool=probe.tool))
     if kept.status in (124, 137) and kept.status not in probe.accepted:
-        raise TimedOut(f"{host}: {probe.tool} did not end within {probe.limit:g} s")
+        raise TimedOut(
+            say("{host}: {tool} did not end within {limit:g} s", host=host, tool=probe.tool, limit=probe.limit)
+        )
     if kept.status not in probe.accepted:
         if kept.status == 127:
-            raise ToolMissing(f"{host}: {probe.tool} is not installed ({said})")
+            raise ToolMissing(
+                say("{host}: {tool} is not installed ({said}); install it", host=host, tool=probe.tool, said=said)
+            )
         if kept.status == 126 or _DENIED.search(stderr):
-            raise PermissionDenied(f"{host}: {probe.tool}: {said}; run as root (become: sudo)")
+            raise PermissionDenied(
+                say("{host}: {tool}: {said}; run as root (become: sudo)", host=host, tool=probe.tool, said=said)
+            )
         if _UNSUPPORTED.search(stderr) or (not stderr and _UNSUPPORTED.search(stdout[:500])):
-            raise Unsupported(f"{host}: {probe.tool}: {said}")
-        raise CommandFailed(f"{host}: {probe.tool} ended with status {kept.status} and said: {said}")
+            raise Unsupported(say("{host}: {tool}: {said}", host=host, tool=probe.tool, said=said))
+        raise CommandFailed(
+            say(
+                "{host}: {tool} ended with status {status} and said: {said}",
+                host=host,
+                tool=probe.tool,
+                status=kept.status,
+                said=said,
+            )
+        )
     text = stdout + stderr if probe.streams is Streams.BOTH else stdout
     try:
         return probe.parse(text)
     except NotOffered as error:
         raise Unsupported(f"{host}: {error}") from None
     except UnreadableOutput as error:
-        raise Unreadable(f"{host}: output of {probe.tool} could not be read: {error}") from None
+        raise Unreadable(
+            say("{host}: output of {tool} could not be read: {why}", host=host, tool=probe.tool, why=str(error))
+        ) from None

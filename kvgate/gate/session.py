@@ -90,7 +90,8 @@ class GateSession:
             known = len(rehearsal.needs)
             with suppress(Rehearsed, Exception):
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
-            if any(need.samples > 1 for need in rehearsal.needs[known:]):
+            # A disk is asked by the name its serial had; only the second look shows that it kept it.
+            if any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:]):
                 rehearsal.late.add(test.owed)
         return rehearsal
 
@@ -127,7 +128,7 @@ class GateSession:
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
-            note = say("kvgate failed on this clause: {error}", error=f"{type(error).__name__}: {error}")
+            note = say("kvgate failed on this clause: {kind}: {error}", kind=type(error).__name__, error=str(error))
             judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
             self.remarks.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
         else:
@@ -144,7 +145,7 @@ class GateSession:
         return Judged(given[0], "declared" if self.clause(owed).answer == "declared" else "measured")
 
     def _could_not_tell(self, owed: Owed, error: CannotTell) -> Judged:
-        verdict = Verdict.undecided(say("{reason}", reason=str(error)))
+        verdict = Verdict.undecided(error.phrase)
         if isinstance(error, DECLARABLE):
             return self._instead(owed, verdict, type(error).__name__)
         return Judged(verdict, reason=type(error).__name__)
@@ -170,11 +171,13 @@ class GateSession:
             # Of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port.
             declaration = min(found, key=lambda one: one.conforms)
             note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
-            required = say("{text}", text=self.clause(owed).text.en)
-            return Verdict.of(declaration.conforms, declaration.value, required, note=note)
+            return Verdict.of(declaration.conforms, declaration.value, say("what the clause says"), note=note)
         raise NotDeclared(
-            f"nobody has answered for it: add {owed.clause} on {owed.subject} to `declared` in the inventory, "
-            "with who says so"
+            say(
+                "nobody has answered for it: add {clause} on {subject} to `declared` in the inventory, with who says so",
+                clause=owed.clause,
+                subject=owed.subject,
+            )
         )
 
     # ---- keeping

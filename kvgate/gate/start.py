@@ -12,6 +12,7 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from checks.acceptance import Text
 from checks.decision import Owed
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
@@ -35,13 +36,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Planned:
-    """One line of a plan: a question to a host and the clauses that need it."""
+    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told."""
 
     host: str
     command: str
     level: str
     samples: int
     clauses: tuple[str, ...]
+    instead: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Preview:
     """What a run would owe and ask."""
 
     gate: str
-    owed: tuple[tuple[Owed, str], ...]  # with the clause's English text
+    owed: tuple[tuple[Owed, Text], ...]  # with what the clause says
     asked: tuple[Planned, ...]
 
 
@@ -71,16 +73,18 @@ class Prepared:
         """Everything that is owed, and every command that would run where."""
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
+        first: set[tuple[str, str]] = set()
         for test in tests:
             for need in session.rehearse([test]).needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
+                first |= set() if need.instead else {(need.host, need.key)}
         asked = tuple(
-            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)))
+            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
         )
-        owed = tuple((item, session.clause(item).text.en) for item, _ in self.owed)
+        owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
         return Preview(self.options.gate, owed, asked)
 
 

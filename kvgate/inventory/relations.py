@@ -38,6 +38,9 @@ def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:
                 "the same number",
             )
     for index, mount in enumerate(host.mounts):
+        if mount.path != "/" and (mount.path.endswith("/") or "//" in mount.path):
+            clean = "/" + "/".join(part for part in mount.path.split("/") if part)
+            yield document.fault((*here, "mounts", index, "path"), mount.path, f"{clean}, as the kernel writes it")
         if mount.device is not None and _PASSING.fullmatch(mount.device):
             wanted = "a name that lasts: /dev/disk/by-id/..., /dev/md/..., or none (the source is then found by serial or NQN)"
             yield document.fault((*here, "mounts", index, "device"), f"{mount.device}, which changes at boot", wanted)

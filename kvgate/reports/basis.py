@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from checks.decision import Owed
-from kvgate.agreement import Overlaid
+from kvgate.agreement import Agreement
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
 from kvgate.reports.messages import Reader
@@ -14,12 +14,14 @@ from kvgate.reports.messages import Reader
 _SHOWN = 12  # subjects or hosts on one line
 
 
-def overlaid(changes: Sequence[Overlaid], read: Reader) -> Iterator[str]:
-    """One line a number, weight or wording that differs from the standard document."""
+def agreed(agreement: Agreement, read: Reader) -> Iterator[str]:
+    """The agreement by its digest, which both parties can compare, and one line a term that differs from the standard one."""
+    changes = agreement.overlaid
+    yield read("by the agreement {digest}", digest=agreement.digest[:16])
     if changes:
         yield read("{count} terms differ from the standard acceptance document:", count=len(changes))
     for change in changes:
-        origin = f" ({change.origin})" if change.origin else ""
+        origin = f" ({read.word(change.origin)})" if change.origin else ""
         yield f"  {change.clause} {change.what}: {change.before} -> {change.after}{origin}"
 
 
@@ -36,7 +38,7 @@ def declared(items: Iterable[Owed], rack: Rack, read: Reader) -> Iterator[str]:
         count = sum(map(len, people.values()))
         yield read("{count} verdicts were declared by people, not measured:", count=count)
     for by, places in people.items():
-        yield f"  {by}: {_list(places, read)}"
+        yield f"  {by}{read(': ')}{_list(places, read)}"
 
 
 def not_covered(rack: Rack, read: Reader) -> Iterator[str]:
@@ -45,7 +47,7 @@ def not_covered(rack: Rack, read: Reader) -> Iterator[str]:
     if found:
         yield read("not vouched for, because the inventory orders nothing there:")
     for gap in found:
-        hosts = f": {_list(gap.hosts, read)}" if gap.hosts else ""
+        hosts = read(": ") + _list(gap.hosts, read) if gap.hosts else ""
         yield f"  {read.phrase(gap.what)}{hosts}"
 
 

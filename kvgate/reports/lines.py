@@ -28,14 +28,14 @@ def one_line(clause: Clause, judged: Judged) -> str:
     """One verdict on one line, for pytest's own report and for JUnit XML."""
     read = Reader(language())
     verdict = judged.verdict
-    parts = [f"{verdict.outcome}: {read.text(clause.text)}"]
+    parts = [read("{outcome}: {text}", outcome=verdict.outcome.value, text=read.text(clause.text).rstrip(".。"))]
     if measured := read.phrase(verdict.measured):
         parts.append(read("measured {value}", value=measured))
     if required := read.phrase(verdict.required):
         parts.append(read("required {value}", value=required))
     if note := read.phrase(verdict.note):
         parts.append(note)
-    return "; ".join(parts)
+    return read("; ").join(parts)
 
 
 class Progress:
@@ -43,7 +43,7 @@ class Progress:
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
-        self._read = Reader(language())
+        self.read = Reader(language())
         self._began = time.monotonic()
 
     def __call__(self, title: str, batch: Batch) -> None:
@@ -52,7 +52,7 @@ class Progress:
         if title == AGAIN and not failures:
             return  # the verdicts are being shown meanwhile
         count = len(batch.answers)
-        parts = [self._read("{good} of {count} questions answered", good=count - len(failures), count=count)]
+        parts = [self.read("{good} of {count} questions answered", good=count - len(failures), count=count)]
         if failures:
             reason, times = Counter(str(failure) for failure in failures).most_common(1)[0]
             parts.append(f"{times} x {reason}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from checks.acceptance import Text
 from checks.phrase import Phrase
+from kvgate.reports.words import WORDS
 
 LANGUAGES = ("en", "zh")
 _LOCALE = Path(__file__).parent / "locale"
@@ -43,6 +44,10 @@ class Reader:
     def phrase(self, phrase: Phrase | None) -> str:
         """Translate a phrase that a verdict carries."""
         return "" if phrase is None else phrase.render(self._gettext)
+
+    def word(self, word: str) -> str:
+        """Translate a word of the acceptance document or the ledger; one that no list has stays as it is."""
+        return self.phrase(WORDS[word]) if word in WORDS else word
 
     def text(self, text: Text) -> str:
         """Return the sentence of the acceptance document in this language."""

@@ -8,7 +8,7 @@ from typing import IO
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.decision import Decision, Owed
@@ -18,6 +18,7 @@ from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
 from kvgate.reports import basis
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
 _MANY = 4  # clauses that one reason keeps undecided, from which on it is told once
@@ -40,7 +41,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     table = Table(read("clause"), read("what it says"), read("subjects"), box=None, pad_edge=False)
     texts = {owed.clause: text for owed, text in preview.owed}
     for clause, subjects in clauses.items():
-        table.add_row(clause, texts[clause], ", ".join(subjects))
+        table.add_row(clause, Sentence(read.text(texts[clause])), Sentence(", ".join(subjects)))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
@@ -97,7 +98,7 @@ def _basis(session: GateSession, read: Reader) -> Iterator[str]:
     rack = session.inventory.rack
     people = [item for item, judged in session.judged.items() if judged.basis == "declared"]
     parts = (
-        list(basis.overlaid(session.agreement.overlaid, read)),
+        list(basis.agreed(session.agreement, read)),
         list(basis.declared(people, rack, read)),
         list(basis.not_covered(rack, read)),
     )
@@ -112,18 +113,18 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     title = Text.assemble(
         (f"{session.gate} ", "bold"),
         rack.rack,
-        (" (simulated)" if rack.simulated else ""),
-        ": ",
+        (read(" (simulated)") if rack.simulated else ""),
+        read(": "),
         (decision.outcome.value, STYLE[decision.outcome]),
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
-    line = read("{counts} blocking verdicts on {hosts} hosts", counts=", ".join(counts), hosts=len(rack.hosts))
+    line = read("{counts} blocking verdicts on {hosts} hosts", counts=read(", ").join(counts), hosts=len(rack.hosts))
     if advisory:
-        line += "; " + read("{count} advisory to look at", count=advisory)
+        line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
-        line += "; " + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
-    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Text(line))
+        line += read("; ") + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
+    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
 
 
 def _shared(rows: list[tuple[Owed, Verdict]]) -> dict[Phrase, list[Owed]]:
@@ -140,7 +141,7 @@ def _one_reason(session: GateSession, reason: Phrase, owed: list[Owed], read: Re
     head = read("{count} verdicts of {clauses} clauses for one reason:", count=len(owed), clauses=len(clauses))
     parts = [
         Text.assemble((f"{_label(Outcome.UNDECIDED, read, blocking)} ", _style(Outcome.UNDECIDED, blocking)), head),
-        Text(read.phrase(reason), style="bold"),
+        Sentence(read.phrase(reason), style="bold"),
         Text(" ".join(clauses), style="cyan"),
         Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"),
     ]
@@ -163,36 +164,39 @@ def _clause(
     clause = session.agreement.acceptance.clauses[clause_id]
     label, style = _label(outcome, read, blocking), _style(outcome, blocking)
     parts: list[RenderableType] = [
-        Text.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
+        Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
     grid = Table.grid(padding=(0, 2))
     for item in owed[:_SHOWN]:
         judged = session.judged.get(item)
-        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _measured(judged, read), _evidence(judged))
+        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _found(judged, read), _evidence(judged))
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if len(owed) > _SHOWN:
         parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
-    remedy = Text.assemble((read("do: "), "bold"), read.text(clause.remedy))
+    remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
     more = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
     return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, more)))
 
 
-def _measured(judged: Judged | None, read: Reader) -> Text:
-    if judged is None:
-        return Text(read("the run ended before this clause was decided"))
-    verdict = judged.verdict
-    text = Text(overflow="fold")
+def found(verdict: Verdict, read: Reader) -> Sentence:
+    """What was measured, what is required, and why, as one sentence."""
+    text = Sentence()
     measured, required, note = read.phrase(verdict.measured), read.phrase(verdict.required), read.phrase(verdict.note)
     if measured:
-        text.append(read("measured ")).append(measured, style="bold").append("; ")
+        text.append(read("measured ")).append(measured, style="bold")
     if required:
-        text.append(read("required ")).append(required).append("; ")
+        text.append(read("; ") if text.plain else "").append(read("required ")).append(required)
     if note:
-        text.append(note)
-    text.rstrip()
-    if text.plain.endswith(";"):
-        text.right_crop(1)
+        text.append(read("; ") if text.plain else "").append(note)
     return text
+
+
+def _found(judged: Judged | None, read: Reader) -> Sentence:
+    return (
+        Sentence(read("the run ended before this clause was decided"))
+        if judged is None
+        else found(judged.verdict, read)
+    )
 
 
 def _evidence(judged: Judged | None) -> str:
@@ -218,9 +222,11 @@ def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
 
 
-def listing(rows: Iterable[tuple[str, ...]], *head: str) -> Table:
-    """Build a plain table for `kvgate` listings."""
-    table = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
+def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
+    """Build a plain table for `kvgate` listings; nothing is cut off, and what stands first (a name, an id) is not folded either."""
+    columns = (Column(name, overflow="fold", no_wrap=number == 0) for number, name in enumerate(head))
+    table = Table(*columns, box=None, pad_edge=False)
+    for first, *rest in rows:
+        cells = (cell if isinstance(cell, Sentence) else Sentence(cell) for cell in rest)
+        table.add_row(first if isinstance(first, Text) else Text(first), *cells)
     return table

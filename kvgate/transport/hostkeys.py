@@ -87,7 +87,7 @@ class KnownHosts:
 
     def accepted(self, endpoint: Endpoint) -> Accepted:
         """Return what the operator's files say about an endpoint; nothing when they do not know it."""
-        lines = [line for path in endpoint.known_hosts for line in self._read(path) if line.names(endpoint.place)]
+        lines = self._of(endpoint)
         known = {_generic(line.key.get_name()) for line in lines if not line.revoked}
         families = tuple(family for family in FAMILIES if known & {_generic(name) for name in family})
         return Accepted(
@@ -96,6 +96,20 @@ class KnownHosts:
             families or FAMILIES,
             pinned=False,
         )
+
+    def pin(self, endpoint: Endpoint) -> str | None:
+        """Fingerprint of the best key that the operator's files have for an endpoint and do not revoke; None when there is none."""
+        accepted = self.accepted(endpoint)
+        for family in accepted.families:
+            for line in self._of(endpoint):
+                if _generic(line.key.get_name()) in map(_generic, family):
+                    fingerprint: str = line.key.fingerprint
+                    if fingerprint in accepted.fingerprints - accepted.revoked:
+                        return fingerprint
+        return None
+
+    def _of(self, endpoint: Endpoint) -> list[_Line]:
+        return [line for path in endpoint.known_hosts for line in self._read(path) if line.names(endpoint.place)]
 
     def _read(self, path: Path) -> tuple[_Line, ...]:
         with self._lock:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
 from lab.faults.model import Fault
 
-__all__ = ["Fault", "every"]
+__all__ = ["Fault", "chinese", "every"]
 
 
 def every() -> dict[str, Fault]:
@@ -17,4 +21,10 @@ def every() -> dict[str, Fault]:
             if fault.name in found:
                 raise ValueError(f"fault {fault.name!r} is defined twice")
             found[fault.name] = fault
+    return found
+
+
+def chinese() -> dict[str, str]:
+    """Name of each fault -> what is wrong, in Chinese; ``Fault.text`` says it in English."""
+    found: dict[str, str] = YAML(typ="safe").load((Path(__file__).parent / "chinese.yaml").read_text("utf-8"))
     return found

@@ -40,21 +40,21 @@ FAULTS: tuple[Fault, ...] = (
     # ---- identity
     Fault(
         "nic-other-card",
-        "Another card of the same type sits under the ordered name",
+        "another card of the same type sits under the ordered name",
         "fx100-a",
         stops=clauses(1),
         edits=(edit(INTERFACES, ("b8:3f:d2:10:00:0a", "b8:3f:d2:7a:31:9c")),),
     ),
     Fault(
         "nic-renamed",
-        "The ordered card came up under another name after a kernel update",
+        "the ordered card came up under another name after a kernel update",
         "node-01",
         stops=clauses(1),
         edits=(edit(INTERFACES, ('"ifname":"ens1f0np0"', '"ifname":"ens1f0"')),),
     ),
     Fault(
         "nic-absent",
-        "The card is not there at all",
+        "the card is not there at all",
         "node-01",
         stops=clauses(1, 22),
         undecided=clauses(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 23) | {"G1.4.17"},
@@ -70,21 +70,21 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-other-driver",
-        "The port is driven by another driver than ordered",
+        "the port is driven by another driver than ordered",
         "node-01",
         stops=clauses(2),
         edits=(edit(r"ethtool -i .*", ("driver: mlx5_core", "driver: mlx4_en")),),
     ),
     Fault(
         "nic-firmware-old",
-        "One card still has last year's firmware",
+        "one card still has last year's firmware",
         "node-02",
         stops=clauses(3, 4),
         edits=(edit(r"ethtool -i .*", ("22.39.2048", "22.35.1012")),),
     ),
     Fault(
         "nic-firmware-untold",
-        "The driver leaves the firmware line empty",
+        "the driver leaves the firmware line empty",
         "node-02",
         undecided=clauses(3, 4),
         edits=(edit(r"ethtool -i .*", ("22.39.2048 (MT_0000000359)", "")),),
@@ -99,7 +99,7 @@ FAULTS: tuple[Fault, ...] = (
     # ---- slot
     Fault(
         "nic-slot-gen3-x8",
-        "The card sits in a Gen3 x8 slot",
+        "the card sits in a Gen3 x8 slot",
         "fx100-a",
         stops=clauses(5, 6),
         edits=(
@@ -112,14 +112,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-slot-gen4-x8",
-        "The card lost half of its lanes: enough for 100 Gb/s, but not what was ordered",
+        "the card lost half of its lanes: enough for 100 Gb/s, but not what was ordered",
         "node-01",
         stops=clauses(6),
         edits=(edit(SYSFS, ("device/current_link_width:16", "device/current_link_width:8")),),
     ),
     Fault(
         "nic-bridge-narrow",
-        "A bridge above the card trained to Gen3 x8 while the card itself looks right",
+        "a bridge above the card trained to Gen3 x8 while the card itself looks right",
         "node-01",
         stops=clauses(5),
         edits=(
@@ -132,28 +132,28 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-slot-untold",
-        "The kernel does not know the link speed of the slot",
+        "the kernel does not know the link speed of the slot",
         "node-01",
         undecided=clauses(5, 6),
         edits=(edit(SYSFS, ("device/current_link_speed:16.0 GT/s PCIe", "device/current_link_speed:Unknown")),),
     ),
     Fault(
         "nic-numa-far",
-        "The card sits in a slot of the other processor",
+        "the card sits in a slot of the other processor",
         "node-01",
         stops=clauses(19),
         edits=(edit(SYSFS, ("device/numa_node:0", "device/numa_node:1")),),
     ),
     Fault(
         "nic-numa-untold",
-        "The BIOS does not say to which processor the slot belongs",
+        "the BIOS does not say to which processor the slot belongs",
         "node-01",
         undecided=clauses(19),
         edits=(edit(SYSFS, ("device/numa_node:0", "device/numa_node:-1")),),
     ),
     Fault(
         "nic-aer-corrected",
-        "The slot mends receiver errors all the time",
+        "the slot mends receiver errors all the time",
         "fx100-a",
         stops=clauses(20),
         edits=(
@@ -167,7 +167,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-aer-nonfatal",
-        "The card reports a completion timeout",
+        "the card reports a completion timeout",
         "fx100-a",
         stops=clauses(20),
         edits=(
@@ -181,21 +181,21 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-aer-absent",
-        "The kernel was started without AER",
+        "the kernel was started without AER",
         "node-01",
         undecided=clauses(20),
         edits=(edit(SYSFS, *_NO_AER),),
     ),
     Fault(
         "nic-small-pcie-packets",
-        "The BIOS limits PCI Express packets to 128 bytes",
+        "the BIOS limits PCI Express packets to 128 bytes",
         "node-01",
         stops=clauses(23),
         edits=(edit(CONFIG, ("36 59", "16 29")),),
     ),
     Fault(
         "nic-sysfs-garbled",
-        "The sysfs dump is cut in the middle of a line",
+        "the sysfs dump is cut in the middle of a line",
         "node-01",
         undecided=clauses(5, 6, 8, 18, 19, 20),
         edits=(answer(SYSFS, "/sys/class/net/ens1f0np0/address:b8:3f:d2:20:00:01\n/sys/class/net/ens1f0np0/mt"),),
@@ -203,7 +203,7 @@ FAULTS: tuple[Fault, ...] = (
     # ---- packets
     Fault(
         "nic-mtu-1500",
-        "One node still has an MTU of 1500",
+        "one node still has an MTU of 1500",
         "node-01",
         stops=clauses(8, 9),
         edits=(
@@ -220,14 +220,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-switch-mtu-1500",
-        "A switch port drops large packets in silence",
+        "a switch port drops large packets in silence",
         "fx100-a",
         stops=clauses(9),
         edits=(lost(LARGE),),
     ),
     Fault(
         "nic-echo-filtered",
-        "The array does not answer echo requests of any size",
+        "the array does not answer echo requests of any size",
         "node-02",
         undecided=clauses(9),
         edits=(lost(SMALL), lost(LARGE)),
@@ -241,28 +241,28 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nic-address-elsewhere",
-        "The storage address stands on the management port",
+        "the storage address stands on the management port",
         "node-01",
         stops=clauses(22),
         edits=(edit(ADDRESSES, ("192.168.100.11", "10.9.9.9"), ("10.0.8.1", "192.168.100.11")),),
     ),
     Fault(
         "nic-pause-on",
-        "Plain 802.3x pause is on beside PFC",
+        "plain 802.3x pause is on beside PFC",
         "node-01",
         stops=clauses(15),
         edits=(edit(r"ethtool -a .*", ("RX:\t\toff", "RX:\t\ton"), ("TX:\t\toff", "TX:\t\ton")),),
     ),
     Fault(
         "nic-pause-untold",
-        "The driver does not report pause",
+        "the driver does not report pause",
         "node-01",
         undecided=clauses(15),
         edits=(answer(r"ethtool -a .*", stderr=NOT_SUPPORTED, status=1),),
     ),
     Fault(
         "nic-ring-small",
-        "The receive ring is left at its default",
+        "the receive ring is left at its default",
         "node-01",
         stops=clauses(16),
         edits=(edit(r"ethtool -g .*", ("settings:\nRX:\t\t\t8192", "settings:\nRX:\t\t\t1024")),),

@@ -28,59 +28,59 @@ _CLOCK = _clauses("1: 22")
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "host-key-changed", "node-01 presents another host key than the inventory pins: another machine, or installed anew.",
+        "host-key-changed", "node-01 presents another host key than the inventory pins: another machine, or installed anew",
         "node-01", stops=_KEY, undecided=_NODE | _CLOCK, behaviour="changed-host-key",
     ),
     Fault(
-        "login-refused", "node-01 accepts no key of the operator.",
+        "login-refused", "node-01 accepts no key of the operator",
         "node-01", undecided=_NODE | _CLOCK | _KEY, behaviour="refuse-login",
     ),
     Fault(
-        "node-down", "Nothing listens on node-01's SSH port.",
+        "node-down", "nothing listens on node-01's SSH port",
         "node-01", undecided=_NODE | _CLOCK | _KEY, behaviour="down",
     ),
     Fault(
-        "array-down", "Nothing listens on the array's SSH port.",
+        "array-down", "nothing listens on the array's SSH port",
         "array", undecided=_ARRAY | _CLOCK | _KEY, behaviour="down",
     ),
     Fault(
-        "node-hangs-up", "node-01 closes every connection before it says a word: too many logins, or a ban.",
+        "node-hangs-up", "node-01 closes every connection before it says a word: too many logins, or a ban",
         "node-01", undecided=_NODE | _CLOCK | _KEY, behaviour="close-early",
     ),
     Fault(
-        "node-silent", "node-01 lets in and then says nothing more.",
+        "node-silent", "node-01 lets in and then says nothing more",
         "node-01", undecided=_NODE | _CLOCK, behaviour="silent",
     ),
     Fault(
-        "node-talks-garbage", "node-01 answers with random bytes instead of running what it was sent.",
+        "node-talks-garbage", "node-01 answers with random bytes instead of running what it was sent",
         "node-01", undecided=_NODE | _CLOCK, behaviour="garbage",
     ),
     Fault(
-        "link-cut-in-batch", "The connection to node-01 breaks while its first answer is under way.",
+        "link-cut-in-batch", "the connection to node-01 breaks while its first answer is under way",
         "node-01", undecided=_NODE, behaviour="cut-in-batch",
     ),
     Fault(
-        "array-cut-in-batch", "The connection to the array breaks while its first answer is under way.",
+        "array-cut-in-batch", "the connection to the array breaks while its first answer is under way",
         "array", undecided=_ARRAY, behaviour="cut-in-batch",
     ),
     Fault(
-        "login-banner", "Every host prints a greeting and stray bytes at login; it hides nothing and must change nothing.",
+        "login-banner", "every host prints a greeting and stray bytes at login; it hides nothing and must change nothing",
         "all", behaviour="banner",
     ),
     Fault(
-        "node-clock-ahead", "node-01's clock is three seconds ahead of every other clock, though its own NTP client is content.",
+        "node-clock-ahead", "node-01's clock is three seconds ahead of every other clock, though its own NTP client is content",
         "node-01", stops=_CLOCK, behaviour="clock-ahead-3",
     ),
     Fault(
-        "array-clock-ahead", "The array's clock is three seconds ahead of every other clock.",
+        "array-clock-ahead", "the array's clock is three seconds ahead of every other clock",
         "array", stops=_CLOCK, behaviour="clock-ahead-3",
     ),
     Fault(
-        "node-command-hangs", "lscpu on node-01 never comes to an end; everything else answers.",
+        "node-command-hangs", "lscpu on node-01 never comes to an end; everything else answers",
         "node-01", undecided=_clauses("1: 3"), edits=(Edit(ask="lscpu.*", hang=True),),
     ),
     Fault(
-        "node-command-slow", "lscpu on node-01 takes longer than its limit; everything else answers.",
+        "node-command-slow", "lscpu on node-01 takes longer than its limit; everything else answers",
         "node-01", undecided=_clauses("1: 3"), edits=(Edit(ask="lscpu.*", delay=11.0),),
     ),
 )  # fmt: skip

@@ -51,6 +51,7 @@ def test_a_shared_identity_names_the_hosts() -> None:
     [
         (of(path(hostnqn="nqn.a", hostid="a")), host(), "PASS"),
         (of(path(hostnqn="nqn.c", hostid="a")), host(config_nqns=("nqn.c",)), "PASS"),
+        (of(path(hostnqn="nqn.a", hostid="0a1b-ff")), host(uuid="0A1B-FF"), "PASS"),
         (of(path(hostnqn="nqn.b", hostid="a")), host(), "STOP"),
         (of(path(hostnqn="nqn.a", hostid="b")), host(), "STOP"),
         (of(path(1, hostnqn="nqn.a", hostid="a"), path(2, hostnqn="nqn.b", hostid="a")), host(), "STOP"),

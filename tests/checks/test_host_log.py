@@ -55,7 +55,7 @@ def test_the_note_names_the_first_line_and_its_time() -> None:
     verdict = log_criteria.silent(read, facts.driver_troubles(read))
     assert "12.5" in str(verdict.note)
     assert "99.1" in str(verdict.note)
-    assert "2 lines about nvme1, nvme0" in str(verdict.measured)
+    assert "log lines: 2, about nvme1, nvme0" in str(verdict.measured)
 
 
 REFUSED, UP, DOWN = event(Kind.FABRIC_REFUSED), event(Kind.FABRIC_CONNECTED), event(Kind.FABRIC_DISCONNECTED)

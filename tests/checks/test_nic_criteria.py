@@ -377,3 +377,18 @@ def test_what_driver_or_firmware_keeps_to_itself_may_be_declared() -> None:
     assert criteria.numa_is(None, 0).declarable
     assert criteria.corrects_with(Fec("eth0", (), (), None, None), "rs").declarable
     assert not criteria.runs_at(facts.Link(None, None, None, None), 10**11).declarable
+
+
+def test_a_series_that_was_refused_is_no_series_of_lost_packets() -> None:
+    refused = Echoes("192.168.100.10", 8972, 3, 0, None, None, None, None, "ping: sendmsg: Invalid argument")
+    small = Echoes("192.168.100.10", 56, 3, 3, None, None, None, None, None)
+    verdict = criteria.packets_pass([("192.168.100.10", small, refused)], 9000, True)
+    assert verdict.outcome is UNDECIDED
+    assert "Invalid argument" in str(verdict.note)
+
+
+def test_an_address_on_another_port_is_not_on_this_one_for_want_of_a_master() -> None:
+    ports = [Interface(name, None, 9000, "UP", (), None, None, None) for name in ("ens1f0np0", "eno1")]
+    here = [Address("eno1", "inet", "192.168.100.10", 24, "global")]
+    assert criteria.addressed(here, ports, "ens1f0np0", "192.168.100.10").outcome is STOP
+    assert criteria.addressed(here, ports, "eno1", "192.168.100.10").outcome is PASS

@@ -135,3 +135,14 @@ def test_the_module_stays_below_its_warning_by_the_margin(value: float | None, o
 )
 def test_no_flag_is_raised(flags: bool | None, raised: tuple[str, ...], outcome: Outcome) -> None:
     assert optics.no_flags(replace(SR4, flags=flags, raised=raised)).outcome is outcome
+
+
+def test_what_a_module_does_not_keep_may_be_declared_and_what_was_read_badly_may_not() -> None:
+    bad = Limits(0.0, 0.0, 0.0, 0.0)
+    assert optics.levels_within(replace(SR4, lanes=()), 2.0).declarable
+    assert optics.levels_within(with_limits(rx=None), 2.0).declarable
+    assert optics.cool(with_limits(temperature=None), 5.0).declarable
+    assert optics.no_flags(replace(SR4, flags=None, raised=())).declarable
+    assert not optics.levels_within(replace(SR4, lanes=SR4.lanes[:3]), 2.0).declarable
+    assert not optics.levels_within(with_limits(rx=bad), 2.0).declarable
+    assert not optics.cool(with_limits(temperature=bad), 5.0).declarable

@@ -96,6 +96,7 @@ def test_one_roce_v2_gid_with_the_storage_address_passes_at_any_index() -> None:
         ((slot(3), slot(5, netdev="ens1f0.100")), STOP),
         ((slot(3, netdev="ens1f1np1"),), STOP),
         ((slot(3, netdev=None),), UNDECIDED),
+        ((slot(3, netdev=None), slot(5, netdev=None)), STOP),
         ((slot(3, kind=None),), UNDECIDED),
         ((), UNDECIDED),
     ],

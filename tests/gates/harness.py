@@ -143,13 +143,17 @@ def judge(
     nodes: int = 2,
     only: str = r"G1\..*",
     clauses: Agreement | None = None,
+    inventory: str | None = None,
 ) -> Result:
-    """Judge G1 on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing)."""
+    """Judge G1 on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
+
+    ``inventory`` is another text to judge by than the order of that rack.
+    """
     hosts = {host.name: host for host in build(nodes, platform, faults)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())]
     )
-    rack = reader.parse(written).rack
+    rack = reader.parse(inventory or written).rack
     ask = Direct(hosts)
     verdicts: dict[Owed, Verdict] = {}
     terms = (clauses or agreement()).acceptance

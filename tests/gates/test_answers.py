@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from checks.nvme.probes import controllers
+from checks.nvme.probes import controllers, identity
 from checks.parsers.sysfs_nvme import RELEASE
-from kvgate.errors import CannotTell
+from kvgate.errors import CannotTell, DeviceAbsent
 from kvgate.gate.answers import Answers, Met
 from kvgate.transport.base import Answer
 
 TREE = Answer("", f"{RELEASE}:6.8.0\n".encode(), b"", 0, 0.1)
 
 
-class Kept:
-    """An evidence folder that holds one answer."""
+ONE = Path(__file__).parents[1] / "parsers" / "sysfs-nvme" / "6.8--array-four-disks.txt"
+SERIAL = "S7Y0NX0W100003"
 
-    def answer(self, _: int) -> Answer:
-        return TREE
+
+class Kept:
+    """An evidence folder with these answers; the first where a number is not told."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = answers or (TREE,)
+
+    def answer(self, number: int) -> Answer:
+        return self.answers[number - 1] if number <= len(self.answers) else self.answers[0]
 
 
 def answers(*boots: str) -> Answers:
@@ -53,5 +62,31 @@ def test_a_fact_read_before_the_reboot_was_seen_is_not_kept() -> None:
 
 def test_a_host_that_does_not_tell_its_boot_is_not_timed() -> None:
     found = answers("", "", "")
-    with pytest.raises(CannotTell, match="rebooted"):
+    with pytest.raises(CannotTell, match="rebooted in between"):
         found.seconds_between("node-01", controllers())
+
+
+def asked(after: str) -> Answers:
+    """A disk asked by the name that its serial had at first; ``after`` is the tree that was read afterwards."""
+    said = (Path(__file__).parents[1] / "parsers" / "nvme-id-ctrl" / "2.3-json--fabrics.txt").read_bytes()
+    trees = [Answer("", text.encode(), b"", 0, 0.1) for text in (ONE.read_text(), after)]
+    found = Answers(Kept(*trees, Answer("", said, b"", 0, 0.1)))  # type: ignore[arg-type]
+    for key, sample, number in ((controllers(), 1, 1), (controllers(), 2, 2), (identity(SERIAL), 1, 3)):
+        found.keep("fx100-a", key.command(), sample, number)
+    return found
+
+
+def test_a_disk_that_kept_its_name_is_read() -> None:
+    assert asked(ONE.read_text()).fact("fx100-a", identity(SERIAL)).serial
+
+
+def test_a_disk_that_moved_to_another_name_was_perhaps_not_the_one_that_answered() -> None:
+    moved = ONE.read_text().replace("/nvme2/", "/nvme9/")
+    assert moved != ONE.read_text()
+    with pytest.raises(DeviceAbsent, match="moved from /dev/nvme2 to /dev/nvme9"):
+        asked(moved).fact("fx100-a", identity(SERIAL))
+
+
+def test_a_disk_that_left_is_not_read_from_its_last_words() -> None:
+    with pytest.raises(DeviceAbsent, match="no local NVMe disk"):
+        asked(TREE.stdout.decode()).fact("fx100-a", identity(SERIAL))

@@ -105,6 +105,14 @@ def test_every_clause_has_one_section_in_the_runbook_and_none_is_left_over() -> 
         assert len(section.split()) >= 25, f"{name}: what it means, how to confirm, how to mend"
 
 
+def test_no_clause_says_a_number_that_a_campaign_may_change() -> None:
+    for name, clause in CLAUSES.items():
+        numbers = {float(limit.value) for limit in clause.limits.values() if isinstance(limit.value, (int, float))}
+        for text in (clause.text.en, clause.text.zh):
+            said = {float(word) for word in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", text)}
+            assert not said & numbers, f"{name}: {text}"
+
+
 def test_every_blocking_measured_clause_is_stopped_by_a_fault() -> None:
     stopped = {clause for fault in every().values() for clause in fault.stops}
     wanted = {name for name, clause in CLAUSES.items() if clause.blocking and clause.answer == "measured"}

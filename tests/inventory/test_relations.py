@@ -54,3 +54,9 @@ def test_a_name_that_lasts_is_one(device: str) -> None:
 
 def test_a_prefix_length_does_not_hide_the_port_of_the_array() -> None:
     reader.parse(written().replace("mtu: 9000, address: 192.168.100.10", "mtu: 9000, address: 192.168.100.10/16"))
+
+
+@pytest.mark.parametrize("path", ["/mnt/fx100/", "/mnt//fx100"])
+def test_a_mount_path_is_written_as_the_kernel_writes_it(path: str) -> None:
+    fault = only(written(nodes=1).replace("{path: /mnt/fx100,", f"{{path: {path},", 1))
+    assert fault.wanted == "/mnt/fx100, as the kernel writes it"

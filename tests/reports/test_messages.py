@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from babel.messages.pofile import read_po
 
 from checks.phrase import Phrase, say
+from kvgate import agreement
 from kvgate.reports.messages import Reader, language
+from lab.faults import chinese, every
 
 ROOT = Path(__file__).parents[2]
 LOCALE = ROOT / "kvgate" / "reports" / "locale"
@@ -24,7 +27,21 @@ def catalogue() -> dict[str, str]:
 def extracted(tmp_path: Path) -> set[str]:
     tool = Path(sys.executable).with_name("pybabel")
     out = tmp_path / "x.pot"
-    command = [tool, "-q", "extract", "--no-location", "-k", "say", "-k", "read", "-o", out, "kvgate", "checks"]
+    command = [
+        tool,
+        "-q",
+        "extract",
+        "--no-location",
+        "-k",
+        "say",
+        "-k",
+        "read",
+        "-o",
+        out,
+        "kvgate",
+        "checks",
+        "gates",
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     with out.open("rb") as file:
         return {str(message.id) for message in read_po(file) if message.id}
@@ -79,3 +96,27 @@ def test_the_language_is_the_option_then_kvgate_lang_then_the_locale(
     wanted: str | None, environment: dict[str, str], expected: str
 ) -> None:
     assert language(wanted, environment) == expected
+
+
+def test_both_languages_of_a_clause_name_the_same_commands() -> None:
+    for name, clause in agreement.read().acceptance.clauses.items():
+        for text in (clause.text, clause.remedy):
+            told = [sorted(re.findall("`[^`]*`", words)) for words in (text.en, text.zh)]
+            assert told[0] == told[1], name
+            assert text.en.count("`") % 2 == 0, name
+
+
+def test_no_chinese_sentence_is_written_with_half_width_marks() -> None:
+    texts = [
+        text.zh for clause in agreement.read().acceptance.clauses.values() for text in (clause.text, clause.remedy)
+    ]
+    wrong = [
+        text
+        for text in (*texts, *catalogue().values())
+        if re.search(r"[\u4e00-\u9fff][,;:?!]|[,;?!][\u4e00-\u9fff]", text)
+    ]
+    assert not wrong
+
+
+def test_every_fault_of_the_lab_is_named_in_both_languages() -> None:
+    assert set(chinese()) == set(every()), "lab/faults/chinese.yaml"

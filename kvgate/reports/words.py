@@ -1,0 +1,20 @@
+"""Words of the acceptance document and of the ledger in the reader's language: kinds, weights, origins, units, states."""
+
+from __future__ import annotations
+
+from checks.phrase import say
+
+#: English word -> phrase. A word that is not here (a symbol, a unit of one campaign) is shown as it is written.
+WORDS = {
+    phrase.template: phrase
+    for phrase in (
+        say("rack"), say("host"), say("disk"), say("nic"), say("raid"), say("mount"), say("connection"),
+        say("accelerators"),
+        say("blocking"), say("advisory"), say("measured"), say("declared"),
+        say("passive"), say("load"), say("destructive"),
+        say("contract"), say("report"), say("vendor sheet"), say("standard"), say("engineering default"),
+        say("started"), say("decided"), say("interrupted"),
+        say("errors"), say("log lines"), say("share of the size ordered"), say("shutdowns"), say("x capacity"),
+        say("dB above low alarm"), say("entries"), say("events"), say("packets"), say("times the port speed"),
+    )
+}  # fmt: skip

@@ -1,0 +1,95 @@
+"""``kvgate doctor``: everything that would spoil a gate run is found before it, each with what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import Kvgate, Served, started
+
+
+def findings(rack: Served, *words: str | Path) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
+    looked = started("doctor", "--inventory", rack.inventory, "--json", *words, cwd=rack.folder)
+    assert "Traceback" not in looked.stderr
+    found: list[dict[str, Any]] = json.loads(looked.stdout)
+    return looked.returncode, {(one["where"], one["what"]): one for one in found}
+
+
+def test_on_a_healthy_rack_all_is_well_and_nothing_is_changed(serve: Callable[..., Any]) -> None:
+    with serve() as rack:
+        status, found = findings(rack, "--ledger", "sqlite:///new/kvgate.db")
+        shown = started("doctor", "--inventory", rack.inventory, cwd=rack.folder)
+    assert (status, [one for one in found.values() if not one["good"]]) == (0, [])
+    for host in ("fx100-a", "node-01"):
+        assert {what for where, what in found if where == host} == {
+            "reach",
+            "host key",
+            "root",
+            "clock",
+            "tools",
+            "versions",
+        }
+    assert "nvme 2.8" in found["node-01", "versions"]["found"]
+    assert not (rack.folder / "new").exists()
+    assert not (rack.folder / "var").exists()
+    assert shown.returncode == 0
+    assert found["node-01", "host key"]["found"] in shown.stdout
+
+
+def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(serve: Callable[..., Any]) -> None:
+    behave = {
+        "fx100-a": {"down"}, "node-01": {"clock-ahead-2"}, "node-02": {"no-sudo"}, "node-03": {"changed-host-key"},
+        "node-04": {"refuse-login"},
+    }  # fmt: skip
+    with serve("ethtool-missing", nodes=5, behave=behave) as rack:
+        text = rack.inventory.read_text()
+        rack.inventory.write_text(text.replace("  node-05:\n", "  node-05:\n    become: none\n"))
+        status, found = findings(rack)
+    assert status == 1
+    wrong = {place for place, one in found.items() if not one["good"]}
+    assert wrong == {
+        ("fx100-a", "reach"), ("node-01", "clock"), ("node-01", "tools"), ("node-02", "root"), ("node-03", "host key"),
+        ("node-04", "reach"), ("node-05", "root"),
+    }  # fmt: skip
+    said = {place: f"{found[place]['found']} {found[place]['remedy']}" for place in wrong}
+    assert "NOPASSWD" in said["node-02", "root"]
+    assert "NOPASSWD" in said["node-05", "root"]
+    assert "missing: ethtool" in said["node-01", "tools"]
+    assert "+2.0" in said["node-01", "clock"]
+    assert "chrony" in said["node-01", "clock"]
+    assert "refused the connection" in said["fx100-a", "reach"]
+    assert "the inventory pins" in said["node-03", "host key"]
+    assert "authorized_keys" in said["node-04", "reach"]
+
+
+def test_keys_ledger_and_folders_of_this_machine_are_looked_at(
+    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve() as rack:
+        (rack.folder / "file").write_text("")
+        rack.identity.chmod(0o644)
+        status, found = findings(rack, "--ledger", "mysql://here/x", "--evidence", "file")
+        assert status == 1
+        assert {what for where, what in found if where == "here" and not found[where, what]["good"]} == {
+            "login key", "ledger", "evidence folder",
+        }  # fmt: skip
+        assert found["here", "login key"]["remedy"] == f"chmod 600 {rack.identity}"
+        rack.inventory.write_text(rack.inventory.read_text().replace(str(rack.identity), "keys/none"))
+        monkeypatch.setenv("PATH", "/nonexistent")
+        status, found = findings(rack)
+        key = found["here", "login key"]
+        assert (status, key["good"]) == (1, False)
+        assert "keys/none: no such file" in key["found"]
+        assert str(rack.folder) in key["remedy"], "a relative path is explained"
+        assert found["here", "ssh"]["good"] is False
+
+
+def test_a_bad_inventory_is_refused(kvgate: Kvgate, tmp_path: Path) -> None:
+    refused = kvgate("doctor", "--inventory", tmp_path / "none.yaml")
+    assert refused.exit_code == 4
+    assert "none.yaml" in refused.stderr
+    assert kvgate("doctor").exit_code == 2

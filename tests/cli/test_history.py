@@ -1,0 +1,72 @@
+"""``kvgate runs``, ``show`` and ``judge`` on a run that a fault stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Kvgate, Stored, started
+
+
+def test_the_run_is_listed_and_shown_with_what_stopped_it(kvgate: Kvgate, stored: Stored) -> None:
+    (listed,) = json.loads(kvgate("runs", *stored.words, "--json").stdout)
+    assert (listed["run"], listed["outcome"], listed["gate"], listed["simulated"]) == (stored.run, "STOP", "G1", True)
+    assert stored.run in kvgate("runs", *stored.words).stdout
+    told = json.loads(kvgate("show", stored.run, *stored.words, "--json").stdout)
+    assert {key: told[key] for key in listed if key != "missing"} | {"missing": len(told["missing"])} == listed
+    stops = {row["clause"] for row in told["verdicts"] if row["outcome"] == "STOP"}
+    assert stops == {"G1.2.9"}
+    shown = kvgate("show", stored.run, *stored.words).stdout
+    assert "G1.2.9" in shown
+    assert "G1.2.10" not in shown
+    assert "G1.2.10" in kvgate("show", stored.run, *stored.words, "--all").stdout
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(kvgate: Kvgate, stored: Stored) -> None:
+    assert kvgate("show", stored.run[:-3], *stored.words).exit_code == 0
+
+
+def test_filters_choose_runs(kvgate: Kvgate, stored: Stored) -> None:
+    for words, count in (
+        (["--gate", "G1"], 1),
+        (["--gate", "G2"], 0),
+        (["--campaign", "demo"], 1),
+        (["--campaign", "x"], 0),
+    ):
+        assert len(json.loads(kvgate("runs", *stored.words, *words, "--json").stdout)) == count
+
+
+@pytest.mark.parametrize("command", ["show", "judge"])
+def test_an_unknown_run_is_refused(kvgate: Kvgate, stored: Stored, command: str) -> None:
+    words = stored.words if command == "show" else ["--evidence", str(stored.var / "evidence")]
+    refused = kvgate(command, "19990101T000000-00000000", *words)
+    assert refused.exit_code == 4
+    assert "19990101T000000-00000000" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "nonsense",
+        "mysql://x/y",
+        "sqlite://",
+        "sqlite:///{folder}",
+        "sqlite:///{folder}/text",
+        "postgresql://127.0.0.1:1/x",
+    ],
+)
+@pytest.mark.parametrize("command", [["runs"], ["show", "x"]])
+def test_a_ledger_that_is_none_is_one_clear_line(kvgate: Kvgate, tmp_path: Path, url: str, command: list[str]) -> None:
+    (tmp_path / "text").write_text("no database, only words\n" * 100)
+    refused = kvgate(*command, "--ledger", url.format(folder=tmp_path))
+    assert refused.exit_code in (4, 6)
+    assert refused.stderr.strip()
+    assert refused.stdout == ""
+
+
+def test_a_stored_run_is_judged_again_to_the_same_decision(stored: Stored) -> None:
+    again = started("judge", stored.run, "--evidence", stored.var / "evidence")
+    assert again.returncode == 1, again.stderr
+    assert "G1.2.9" in again.stdout

@@ -1,0 +1,152 @@
+"""What shells and terminals expect: completion, pipes that close early, Ctrl-C, help for every command, no traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from kvgate.cli import main
+from tests.cli.conftest import ROOT, Kvgate
+
+
+def commands(group: click.Group = main, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = []
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        found.append((*before, name))
+        if isinstance(command, click.Group):
+            found += commands(command, (*before, name))
+    return found
+
+
+@pytest.mark.parametrize("words", commands(), ids=" ".join)
+def test_every_command_has_its_help(kvgate: Kvgate, words: tuple[str, ...]) -> None:
+    for flag in ("-h", "--help"):
+        shown = kvgate(*words, flag)
+        assert shown.exit_code == 0
+        assert shown.stdout.startswith("Usage: ")
+        assert len(shown.stdout.splitlines()) > 4
+
+
+def test_every_option_of_every_command_says_what_it_does() -> None:
+    for words in commands():
+        command: click.Command | None = main
+        for word in words:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), word)
+        assert command is not None
+        assert not [one.name for one in command.params if isinstance(one, click.Option) and not one.help], words
+
+
+def test_the_version_is_told(kvgate: Kvgate) -> None:
+    assert kvgate("--version").stdout.startswith("kvgate 0.")
+    assert kvgate("nonsense").exit_code == 2
+    assert "No such command" in kvgate("nonsense").stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_offered_to_each_shell(shell: str) -> None:
+    told = subprocess.run(
+        [_kvgate()],
+        env={**os.environ, "_KVGATE_COMPLETE": f"{shell}_source", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert told.returncode == 0, told.stderr
+    assert "_KVGATE_COMPLETE" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("kvgate in", "inventory"),
+        ("kvgate inventory dr", "draft"),
+        ("kvgate inventory draft --ho", "--host-key"),
+        ("kvgate demo --pl", "--platform"),
+    ],
+)
+def test_words_are_completed(line: str, wanted: str) -> None:
+    words = line.split()
+    env = {**os.environ, "_KVGATE_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    told = subprocess.run([_kvgate()], env={**env, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, cwd=ROOT)
+    assert f"plain,{wanted}" in told.stdout.splitlines(), told.stderr
+
+
+def _kvgate() -> Path:
+    return Path(sys.executable).with_name("kvgate")
+
+
+@pytest.mark.parametrize("words", ["explain", "inventory schema"])
+def test_a_reader_that_stops_reading_is_no_error(words: str) -> None:
+    command = f"{sys.executable} -m kvgate {words} | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] in ("0", "141")
+
+
+def test_a_closed_pipe_from_the_start_is_no_error_either() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "kvgate", "explain", "--json"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+        timeout=60,
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_full_disk_is_one_clear_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kvgate", "explain", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+    assert "Traceback" not in done.stderr
+    assert "No space left" in done.stderr
+    assert done.returncode != 0
+
+
+def test_ctrl_c_is_interrupted_and_no_verdict() -> None:
+    words = [sys.executable, "-m", "kvgate", "parse", "uname"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+    assert process.stdin is not None
+    process.stdin.write(b"x" * 200_000)  # more than a pipe holds: it is reading
+    process.stdin.flush()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert (process.returncode, err) == (2, b"kvgate: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["parse", "uname", "{secret}"], ["inventory", "check", "{secret}"], ["explain", "--inventory", "{secret}"],
+        ["inventory", "draft", "10.0.0.1", "--host-key", "SHA256:" + "A" * 43, "-o", "{folder}/no/draft.yaml"],
+        ["rack", "serve", "--inventory-out", "/proc/rack.yaml"], ["demo", "--var", "/proc/var"], ["judge", "{folder}"],
+        ["judge", "/dev/null"], ["runs", "--ledger", "sqlite:////proc/x/kvgate.db"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)  # fmt: skip
+def test_what_may_not_be_read_or_written_is_one_clear_line(kvgate: Kvgate, tmp_path: Path, words: list[str]) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("Linux 6.8.0 x86_64\n")
+    secret.chmod(0)
+    tmp_path.chmod(0o755)
+    done = kvgate(*(word.format(secret=secret, folder=tmp_path) for word in words))
+    readable = os.access(secret, os.R_OK) and "{secret}" in words  # root reads everything
+    assert done.exit_code in ((0, 3, 4) if readable else (2, 4, 6)), done.stderr
+    assert done.exit_code == 0 or done.stderr.strip()
