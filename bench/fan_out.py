@@ -113,7 +113,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--competitors", type=Path, default=_HOME / ".venv" / "bin" / "python", help="their interpreter"
     )
-    parser.add_argument("--keep", type=Path, help="append the samples to this file, one JSON object a line")
+    parser.add_argument("--keep", type=Path, help="add to the samples in this file, and make the table of all of them")
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     return parser.parse_args(argv)
 
@@ -128,8 +128,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="kvgate-bench-") as folder:
         taken = measure(given.server, given.hosts, ways, samples, Path(folder), given.competitors.absolute())
     if given.keep:
-        with given.keep.open("a", encoding="utf-8") as file:
+        with given.keep.open("a+", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(sample)) + "\n" for sample in taken)
+            file.seek(0)
+            taken = [Sample(**json.loads(line)) for line in file]
     text = "\n".join([conditions() + "; medians.", "", *rows(taken)])
     print(text)
     if given.write:

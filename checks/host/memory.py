@@ -27,7 +27,7 @@ def memory_ordered(memory: Memory, firmware: Firmware, ordered: int, usable: flo
 def modules_ordered(firmware: Firmware, ordered: int) -> Verdict:
     """As many memory modules are plugged in as were ordered."""
     if firmware.slots == 0:
-        return Verdict.undecided(say("the firmware's tables list no memory slots"), required=str(ordered))
+        return Verdict.not_offered(say("the firmware's tables list no memory slots"), required=str(ordered))
     return bounds.exactly(say("memory modules"), len(firmware.modules), ordered)
 
 
@@ -35,11 +35,15 @@ def modules_at_speed(firmware: Firmware, ordered: int) -> Verdict:
     """Every memory module runs at the speed ordered, which it is rated for; MT/s."""
     required = say("every module at {speed} MT/s", speed=ordered)
     if not firmware.modules:
-        return Verdict.undecided(say("the firmware's tables list no memory module"), required)
-    if unknown := [module.locator for module in firmware.modules if module.configured is None or module.rated is None]:
-        return Verdict.undecided(say("the firmware does not tell the speed of {module}", module=unknown[0]), required)
-    slow = [module for module in firmware.modules if module.configured != ordered or (module.rated or 0) < ordered]
-    lowest = min(module.configured for module in firmware.modules if module.configured is not None)
+        return Verdict.not_offered(say("the firmware's tables list no memory module"), required)
+    known = [module for module in firmware.modules if module.configured is not None and module.rated is not None]
+    if not known:
+        return Verdict.not_offered(say("the firmware tells the speed of no memory module"), required)
+    slow = [module for module in known if module.configured != ordered or (module.rated or 0) < ordered]
+    if not slow and len(known) < len(firmware.modules):
+        silent = next(module.locator for module in firmware.modules if module not in known)
+        return Verdict.undecided(say("the firmware does not tell the speed of {module}", module=silent), required)
+    lowest = min(module.configured for module in known if module.configured is not None)
     note: Phrase | None = None
     if slow:
         note = say(
@@ -61,7 +65,7 @@ def no_uncorrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
 def few_corrected_memory_errors(errors: MemoryErrors, allowed: int) -> Verdict:
     """No memory controller has corrected more than ``allowed`` errors since boot."""
     if not errors.controllers:
-        return Verdict.undecided(_no_edac(), say("at most {limit}", limit=allowed))
+        return Verdict.not_offered(_no_edac(), say("at most {limit}", limit=allowed))
     worst = max(errors.controllers, key=lambda mc: mc.corrected)
     note = say("most of them at {controller}", controller=worst.name) if worst.corrected else None
     return bounds.at_most("corrected memory errors", worst.corrected, allowed, note=note)

@@ -12,6 +12,7 @@ import click
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
+from kvgate.errors import Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
@@ -24,6 +25,14 @@ _LEDGER = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
 
 
+def _open(url: str) -> Ledger:
+    """Open a ledger to look at it: one that takes no writes any more can still be read."""
+    try:
+        return Ledger.open(url)
+    except Unwritable:
+        return Ledger.open(url, write=False)
+
+
 def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
     standing = ledger.outcome(run)
     return {
@@ -33,7 +42,7 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
         "attempt": run.attempt,
         "outcome": standing.outcome.value,
         "decided": standing.decided,
-        "state": run.state,
+        "state": "unfinished" if run.state == "started" else run.state,
         "started": run.started,
         "ended": run.ended,
         "operator": run.operator,
@@ -54,7 +63,7 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
 def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> None:
     """List every run, oldest first: failed, interrupted and unfinished attempts too."""
     read, out = Reader(language()), terminal.console(sys.stdout)
-    book = Ledger.open(ledger)
+    book = _open(ledger)
     found = [_summary(book, run) for run in book.runs(campaign, gate)]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
@@ -120,7 +129,7 @@ def _agreement(book: Ledger, run: RunRecord) -> Agreement:
 def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
     """Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured and required."""
     read, out = Reader(language()), terminal.console(sys.stdout)
-    book = Ledger.open(ledger)
+    book = _open(ledger)
     record = book.run(run)
     summary = _summary(book, record)
     recorded = book.recorded(record)

@@ -29,7 +29,7 @@ def _fault(
 
 _SOCKETS = '"field": "Socket(s):",\n                     "data": "2"'
 _DMI, _EDAC, _SYSCTL, _MODULE = r"dmidecode .*", r"grep .*edac.*", r"sysctl .*", r"grep .*/sys/module/ib_core.*"
-_CPU, _LIMITS, _CHRONY = r"grep .*scaling_governor", r"sh -c .*", r"chronyc -c tracking"
+_CPU, _LIMITS, _CHRONY = r"grep .*scaling_governor", r"sh -c .systemctl show .*", r"chronyc -c tracking"
 
 _HARDWARE = (
     _fault(

@@ -62,10 +62,10 @@ Kvgate = Callable[..., Result]
 def kvgate() -> Kvgate:
     """``kvgate("explain", "G1.2.9").stdout``; a traceback is an error of the test, whatever the exit status."""
 
-    def call(*words: str | Path, text: str | bytes = "") -> Result:
+    def call(*words: str | Path, text: str | bytes = "", **env: str) -> Result:
         before = os.environ.get("KVGATE_LANG")
         try:
-            result = CliRunner().invoke(main, [str(word) for word in words], input=text)
+            result = CliRunner().invoke(main, [str(word) for word in words], input=text, env=env, prog_name="kvgate")
         finally:
             os.environ.pop("KVGATE_LANG", None)
             if before is not None:

@@ -9,20 +9,25 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Kvgate, Served, started
+from tests.cli.conftest import Kvgate, Served
 
 
-def findings(rack: Served, *words: str | Path) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
-    looked = started("doctor", "--inventory", rack.inventory, "--json", *words, cwd=rack.folder)
-    assert "Traceback" not in looked.stderr
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder of one's own: relative paths start there."""
+    monkeypatch.chdir(tmp_path)
+
+
+def findings(kvgate: Kvgate, rack: Served, *words: str | Path) -> tuple[int, dict[tuple[str, str], dict[str, Any]]]:
+    looked = kvgate("doctor", "--inventory", rack.inventory, "--json", *words)
     found: list[dict[str, Any]] = json.loads(looked.stdout)
-    return looked.returncode, {(one["where"], one["what"]): one for one in found}
+    return looked.exit_code, {(one["where"], one["what"]): one for one in found}
 
 
-def test_on_a_healthy_rack_all_is_well_and_nothing_is_changed(serve: Callable[..., Any]) -> None:
+def test_on_a_healthy_rack_all_is_well_and_nothing_is_changed(kvgate: Kvgate, serve: Callable[..., Any]) -> None:
     with serve() as rack:
-        status, found = findings(rack, "--ledger", "sqlite:///new/kvgate.db")
-        shown = started("doctor", "--inventory", rack.inventory, cwd=rack.folder)
+        status, found = findings(kvgate, rack, "--ledger", "sqlite:///new/kvgate.db")
+        shown = kvgate("doctor", "--inventory", rack.inventory)
     assert (status, [one for one in found.values() if not one["good"]]) == (0, [])
     for host in ("fx100-a", "node-01"):
         assert {what for where, what in found if where == host} == {
@@ -36,11 +41,11 @@ def test_on_a_healthy_rack_all_is_well_and_nothing_is_changed(serve: Callable[..
     assert "nvme 2.8" in found["node-01", "versions"]["found"]
     assert not (rack.folder / "new").exists()
     assert not (rack.folder / "var").exists()
-    assert shown.returncode == 0
+    assert shown.exit_code == 0
     assert found["node-01", "host key"]["found"] in shown.stdout
 
 
-def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(serve: Callable[..., Any]) -> None:
+def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(kvgate: Kvgate, serve: Callable[..., Any]) -> None:
     behave = {
         "fx100-a": {"down"}, "node-01": {"clock-ahead-2"}, "node-02": {"no-sudo"}, "node-03": {"changed-host-key"},
         "node-04": {"refuse-login"},
@@ -48,7 +53,7 @@ def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(serve: Callable[...
     with serve("ethtool-missing", nodes=5, behave=behave) as rack:
         text = rack.inventory.read_text()
         rack.inventory.write_text(text.replace("  node-05:\n", "  node-05:\n    become: none\n"))
-        status, found = findings(rack)
+        status, found = findings(kvgate, rack)
     assert status == 1
     wrong = {place for place, one in found.items() if not one["good"]}
     assert wrong == {
@@ -67,12 +72,12 @@ def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(serve: Callable[...
 
 
 def test_keys_ledger_and_folders_of_this_machine_are_looked_at(
-    serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    kvgate: Kvgate, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve() as rack:
         (rack.folder / "file").write_text("")
         rack.identity.chmod(0o644)
-        status, found = findings(rack, "--ledger", "mysql://here/x", "--evidence", "file")
+        status, found = findings(kvgate, rack, "--ledger", "mysql://here/x", "--evidence", "file")
         assert status == 1
         assert {what for where, what in found if where == "here" and not found[where, what]["good"]} == {
             "login key", "ledger", "evidence folder",
@@ -80,7 +85,7 @@ def test_keys_ledger_and_folders_of_this_machine_are_looked_at(
         assert found["here", "login key"]["remedy"] == f"chmod 600 {rack.identity}"
         rack.inventory.write_text(rack.inventory.read_text().replace(str(rack.identity), "keys/none"))
         monkeypatch.setenv("PATH", "/nonexistent")
-        status, found = findings(rack)
+        status, found = findings(kvgate, rack)
         key = found["here", "login key"]
         assert (status, key["good"]) == (1, False)
         assert "keys/none: no such file" in key["found"]

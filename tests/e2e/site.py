@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+import kvgate.cli
 from kvgate.cli.demo import login_key
 from lab.machine import Edit
 from lab.rack import EmbeddedRack, VirtualHost, build
@@ -83,19 +86,21 @@ class Site:
 
     # ---- what came of it
 
+    def _read(self, *arguments: str) -> Any:
+        """Read with the `kvgate` command, within this process: it is started on its own where that is what is tested."""
+        shown = CliRunner().invoke(kvgate.cli.main, [*arguments, "--ledger", self.ledger, "--json"])
+        assert shown.exit_code == 0, shown.output
+        return json.loads(shown.stdout)
+
     def runs(self) -> list[dict[str, Any]]:
-        shown = self.kvgate("runs", "--json")
-        assert shown.returncode == 0, shown.stderr
-        found: list[dict[str, Any]] = json.loads(shown.stdout)
+        found: list[dict[str, Any]] = self._read("runs")
         return found
 
     def last(self) -> dict[str, Any]:
         return self.show(self.runs()[-1]["run"])
 
     def show(self, run: str) -> dict[str, Any]:
-        shown = self.kvgate("show", run, "--json")
-        assert shown.returncode == 0, shown.stderr
-        found: dict[str, Any] = json.loads(shown.stdout)
+        found: dict[str, Any] = self._read("show", run)
         return found
 
     def journal(self) -> Path | None:
