@@ -29,7 +29,7 @@ def _card(number: int, card: NvidiaCard, driver: str) -> Card:
         firmware=card.vbios,
         memory=None if card.memory_total_mib is None else card.memory_total_mib * 2**20,
         memory_used=None if card.memory_used_mib is None else card.memory_used_mib * 2**20,
-        ecc=card.ecc_mode,
+        ecc=_ecc(card),
         uncorrectable=_uncorrectable(card),
         correctable=(
             ("SRAM correctable", card.volatile.sram_correctable),
@@ -48,6 +48,11 @@ def _card(number: int, card: NvidiaCard, driver: str) -> Card:
         fabric_state=card.fabric_state,
         fabric_status=card.fabric_status,
     )
+
+
+def _ecc(card: NvidiaCard) -> str | None:
+    # A mode that waits for the next reset is the one that the rack will run with.
+    return "Disabled" if card.ecc_pending_mode == "Disabled" else card.ecc_mode
 
 
 def _uncorrectable(card: NvidiaCard) -> Counters:

@@ -72,7 +72,7 @@ def check(file: Path, as_json: bool) -> None:
             owed=len(owed),
         )
     )
-    for line in (*basis.overlaid(agreement.overlaid, read), *basis.not_covered(inventory.rack, read)):
+    for line in (*basis.agreed(agreement, read), *basis.not_covered(inventory.rack, read)):
         click.echo(line)
 
 

@@ -154,7 +154,7 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
     )
     out.print(read("evidence: {path}", path=record.evidence))
     agreement = _agreement(book, record)
-    for line in basis.overlaid(agreement.overlaid, read):
+    for line in basis.agreed(agreement, read):
         out.print(line, soft_wrap=True)
     if declared := sum(row.basis == "declared" for row in recorded.values()):
         out.print(read("{count} verdicts were declared by people, not measured: --all shows by whom", count=declared))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from checks.decision import Owed
-from kvgate.agreement import Overlaid
+from kvgate.agreement import Agreement
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
 from kvgate.reports.messages import Reader
@@ -14,8 +14,10 @@ from kvgate.reports.messages import Reader
 _SHOWN = 12  # subjects or hosts on one line
 
 
-def overlaid(changes: Sequence[Overlaid], read: Reader) -> Iterator[str]:
-    """One line a number, weight or wording that differs from the standard document."""
+def agreed(agreement: Agreement, read: Reader) -> Iterator[str]:
+    """The agreement by its digest, which both parties can compare, and one line a term that differs from the standard one."""
+    changes = agreement.overlaid
+    yield read("by the agreement {digest}", digest=agreement.digest[:16])
     if changes:
         yield read("{count} terms differ from the standard acceptance document:", count=len(changes))
     for change in changes:

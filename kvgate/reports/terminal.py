@@ -98,7 +98,7 @@ def _basis(session: GateSession, read: Reader) -> Iterator[str]:
     rack = session.inventory.rack
     people = [item for item, judged in session.judged.items() if judged.basis == "declared"]
     parts = (
-        list(basis.overlaid(session.agreement.overlaid, read)),
+        list(basis.agreed(session.agreement, read)),
         list(basis.declared(people, rack, read)),
         list(basis.not_covered(rack, read)),
     )

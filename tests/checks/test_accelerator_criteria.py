@@ -225,3 +225,9 @@ def test_a_driver_without_counters_is_judged_by_its_word() -> None:
     cards = Cards(tuple(replace(card, thermal=(), slowed="no") for card in two().cards))
     assert criteria.not_throttled(Interval(cards, cards, 5.0), 2).outcome is PASS
     assert criteria.not_throttled(Interval(cards, cards, 5.0), 3).outcome is UNDECIDED
+
+
+def test_a_counter_that_ran_weighs_more_than_the_word_of_now() -> None:
+    before = Cards(tuple(replace(card, thermal=(("thermal us", 5),), slowed="no") for card in two().cards))
+    after = Cards(tuple(replace(card, thermal=(("thermal us", 9),)) for card in before.cards))
+    assert criteria.not_throttled(Interval(before, after, 5.0), 2).outcome is STOP

@@ -9,6 +9,7 @@ import pytest
 from checks.accelerator import criteria, nvidia, paths, probes, rocm
 from checks.accelerator.facts import Card, Cards
 from checks.accelerator.pci import PeerMemory, bus, bus_cards, peer_memory
+from checks.parsers import nvidia_smi
 from checks.parsers.gdscheck import GdsCheck
 from checks.parsers.hccn_tool import parse as ports
 from checks.parsers.systemctl_is_active import UnitState
@@ -200,3 +201,24 @@ def test_the_healthy_rack_passes_every_clause_of_cards(platform: str) -> None:
     result = judge((), platform, only=r"G1\.6\..*")
     assert not result.clauses(STOP)
     assert not result.clauses(UNDECIDED)
+
+
+def test_one_bad_row_counts_though_the_card_does_not_tell_the_rest_of_its_group() -> None:
+    card = nvidia_smi.parse(raw("nvidia-smi", "a10g-idle-gen1-x8")).cards[0]
+    bad = replace(card, remapped_uncorrectable=1, remapped_pending=None, remapping_failure=None)
+    assert criteria.no_bad_pages(Cards((nvidia._card(0, bad, "590"),)), 1).outcome is STOP
+
+
+@pytest.mark.parametrize(
+    ("now", "pending", "outcome"),
+    [
+        ("Enabled", "Enabled", PASS),
+        ("Enabled", "Disabled", STOP),
+        ("Disabled", "Enabled", STOP),
+        (None, None, UNDECIDED),
+    ],
+)
+def test_ecc_that_ends_with_the_next_reset_is_off(now: str | None, pending: str | None, outcome: Outcome) -> None:
+    card = nvidia_smi.parse(raw("nvidia-smi", "a10g-idle-gen1-x8")).cards[0]
+    told = Cards((nvidia._card(0, replace(card, ecc_mode=now, ecc_pending_mode=pending), "590"),))
+    assert criteria.ecc_on(told, 1).outcome is outcome

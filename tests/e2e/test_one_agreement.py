@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kvgate import agreement as agreements
 from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.transport.base import Answer, Batch
 
@@ -54,11 +55,13 @@ def test_a_pass_says_by_which_numbers_and_by_whose_word(serve: Callable[..., Any
         "judge": site.kvgate("judge", run),
     }
     assert seen.returncode == 0, seen.stdout + seen.stderr
+    digest = agreements.read(site.folder / "weaker.yaml").digest[:16]
     for name, command in told.items():
         assert command.returncode == 0, (name, command.stdout + command.stderr)
         assert "0 errors -> 7 errors" in command.stdout, (name, command.stdout)
         if name != "explain":
             assert "advisory -> blocking" in command.stdout, name
+            assert f"by the agreement {digest}" in command.stdout, name  # a document edited in place is no overlay
     for name in ("gate", "judge"):
         assert "network team: G1.4.20 rack" in told[name].stdout, name
     for name in ("gate", "judge", "check"):
