@@ -222,3 +222,27 @@ def test_ecc_that_ends_with_the_next_reset_is_off(now: str | None, pending: str 
     card = nvidia_smi.parse(raw("nvidia-smi", "a10g-idle-gen1-x8")).cards[0]
     told = Cards((nvidia._card(0, replace(card, ecc_mode=now, ecc_pending_mode=pending), "590"),))
     assert criteria.ecc_on(told, 1).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("line", "there"),
+    [
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for x86_64", True),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module", False),
+    ],
+)
+def test_dmabuf_counts_with_the_open_driver_only(line: str, there: bool) -> None:
+    text = f"/proc/modules:ib_core 1 2 - Live 0x0\n/proc/kallsyms:0 T ib_umem_dmabuf_get\n/proc/driver/nvidia/version:{line}\n"
+    ways = peer_memory(text)
+    assert ways.open_driver is there
+    assert paths.reachable_by_adapter(ways, "nvidia").outcome is (PASS if there else STOP)
+
+
+def test_one_board_report_without_its_version_is_refused() -> None:
+    (probe,) = probes.PLATFORMS["ascend"].firmware.probes
+    report = "npu-smi info -t board -i {n}\n\tNPU ID                         : {n}\n{version}\tChip Count                     : 1\n"
+    version = "\tSoftware Version               : 24.1.0\n"
+    whole = report.format(n=0, version=version) + report.format(n=1, version=version)
+    assert len(probe.parse(whole).cards) == 2
+    with pytest.raises(UnreadableOutput):
+        probe.parse(report.format(n=0, version=version) + report.format(n=1, version=""))
