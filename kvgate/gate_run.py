@@ -25,6 +25,16 @@ from kvgate.reports import lines
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
 _KNOWN = frozenset({"ask", "terms", "decide", "declared"})
 
+#: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
+#: nothing, and what the others remember would be written beside whatever inventory was named.
+_IN_THE_WAY = {
+    "hypothesispytest": (),
+    "lfplugin": ("lf", "failedfirst"),
+    "nfplugin": ("newfirst",),
+    "stepwiseplugin": ("stepwise",),
+    "stepwise": ("stepwise",),
+}
+
 
 class GateItem(pytest.Item):
     """One gate test on one subject."""
@@ -61,6 +71,14 @@ class GateRun:
         self._things: dict[str, list[tuple[Owed, Thing]]] = {}
         for owed, thing in prepared.owed:
             self._things.setdefault(owed.clause, []).append((owed, thing))
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Send away the plugins that have no part in a gate run."""
+        config = session.config
+        for name, wanted in _IN_THE_WAY.items():
+            plugin = config.pluginmanager.get_plugin(name)
+            if plugin is not None and not any(config.getoption(option, None) for option in wanted):
+                config.pluginmanager.unregister(plugin)
 
     # ---- what is collected
 

@@ -120,15 +120,6 @@ def _enter(config: pytest.Config, gate: str) -> None:
     config.option.reportchars = ""
     if config.pluginmanager.hasplugin("timeout") and not (config.getoption("timeout") or config.getini("timeout")):
         config.option.timeout = _TIMEOUT
-    for name, wanted in _IN_THE_WAY.items():
-        plugin = config.pluginmanager.get_plugin(name)
-        if plugin is not None and not any(config.getoption(option, None) for option in wanted):
-            config.pluginmanager.unregister(plugin)
-
-
-#: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
-#: nothing, and the cache would be written beside whatever inventory was named.
-_IN_THE_WAY = {"hypothesispytest": (), "lfplugin": ("lf", "failedfirst"), "nfplugin": ("newfirst",)}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

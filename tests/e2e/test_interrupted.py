@@ -1,0 +1,203 @@
+"""Ctrl-C, a killed process, two runs at once: nothing is lost, nothing passes, and what is left can be asked again."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kvgate.evidence.store import Evidence
+from lab.machine import Edit
+from tests.e2e.site import Site, outcomes, until
+
+#: A host that takes its time with one command: long enough to be caught in the middle of collecting.
+SLOW = {"node-01": (Edit(ask="lscpu.*", delay=6.0),)}
+
+
+def asking(site: Site) -> bool:
+    """Whether the hosts are being asked: the array has answered, the slow node has not."""
+    journal = site.journal()
+    return journal is not None and '"kind":"batch"' in journal.read_text("utf-8")
+
+
+def judging(running: subprocess.Popen[str], tests: int) -> None:
+    """Return when so many tests have been reported."""
+    assert running.stdout is not None
+    seen = 0
+    for line in running.stdout:
+        seen += bool(re.search(r"::test_\w+\[.*(PASSED|FAILED)", line))
+        if seen >= tests:
+            return
+    raise AssertionError("the run ended before it had judged that much")
+
+
+def folder(site: Site) -> Path:
+    journal = site.journal()
+    assert journal is not None
+    return journal.parent
+
+
+def nothing_says_pass(site: Site) -> None:
+    (run,) = site.runs()
+    assert run["outcome"] == "UNDECIDED"
+    assert not run["decided"]
+    listed = site.kvgate("runs").stdout
+    assert "UNDECIDED" in listed
+    assert "PASS" not in listed
+    assert "PASS" not in site.kvgate("show", str(run["run"])).stdout.splitlines()[0]
+
+
+def completed(site: Site, *arguments: str, status: int = 0) -> None:
+    """Take the run up and finish it: the same run, everything owed decided."""
+    before = site.runs()[0]["run"]
+    ended = site.gate("--only-stale", *arguments)
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    (run,) = site.runs()
+    assert run["run"] == before
+    assert run["decided"]
+    assert run["missing"] == 0
+    with Evidence.open(folder(site)) as evidence:
+        assert evidence.verify().ok
+
+
+def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[..., Site]) -> None:
+    site = serve(edits=SLOW)
+    running = site.start()
+    until(lambda: asking(site))
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=30)
+    assert running.returncode == 2, output
+    assert "Traceback" not in output
+    assert output.rstrip().splitlines()[-1].startswith("G1: UNDECIDED")
+    (run,) = site.runs()
+    assert run["state"] == "interrupted"
+    assert "interrupted" in site.kvgate("runs").stdout
+    nothing_says_pass(site)
+    completed(site)
+
+
+def test_ctrl_c_while_verdicts_are_made_keeps_those_that_were_made(serve: Callable[..., Site]) -> None:
+    site = serve()
+    running = site.start("-v")
+    judging(running, 40)
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=30)
+    assert running.returncode == 2, output
+    assert site.runs()[0]["state"] == "interrupted"
+    told = list(outcomes(site.last()).values())
+    assert told.count("PASS") >= 40
+    assert "missing" in told
+    nothing_says_pass(site)
+    completed(site)
+
+
+def test_a_run_killed_while_hosts_are_asked_is_unfinished_and_can_be_completed(serve: Callable[..., Site]) -> None:
+    site = serve("disk-media-errors", edits=SLOW)
+    running = site.start()
+    until(lambda: asking(site))
+    running.kill()
+    running.wait(30)
+    assert site.runs()[0]["state"] == "unfinished"
+    assert "unfinished" in site.kvgate("runs").stdout
+    nothing_says_pass(site)
+    with (folder(site) / "journal.jsonl").open("ab") as journal:
+        journal.write(b'{"seq":99,"kind":"answer","ho')  # what a killed process leaves behind at worst
+    with Evidence.open(folder(site)) as evidence:
+        assert not evidence.verify().ok
+    completed(site, status=1)
+    assert '"kind":"repaired"' in (folder(site) / "journal.jsonl").read_text("utf-8")
+    assert site.runs()[0]["outcome"] == "STOP"
+
+
+def test_a_run_killed_while_verdicts_are_made_is_unfinished_and_can_be_completed(serve: Callable[..., Site]) -> None:
+    site = serve()
+    running = site.start("-v")
+    judging(running, 60)
+    running.kill()
+    running.wait(30)
+    assert site.runs()[0]["state"] == "unfinished"
+    nothing_says_pass(site)
+    with Evidence.open(folder(site)) as evidence:
+        assert evidence.verify().ok
+    assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 6  # the counters were read once only
+    completed(site)
+    assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 0
+
+
+def test_a_mended_host_is_asked_again_alone(serve: Callable[..., Site]) -> None:
+    site = serve("node-command-hangs")
+    assert site.gate().returncode == 6
+    node = site.hosts[1]
+    node.machine.edits = ()
+    array = site.hosts[0].connections
+    completed(site)
+    assert site.hosts[0].connections == array
+    assert site.gate("--only-stale").returncode == 4  # it is decided: nothing is left
+
+
+def test_a_changed_order_is_not_mixed_into_an_unfinished_run(serve: Callable[..., Site]) -> None:
+    site = serve("node-command-hangs")
+    assert site.gate().returncode == 6
+    site.change("mtu: 9000,", "mtu: 1500,")
+    ended = site.gate("--only-stale")
+    assert ended.returncode == 4
+    assert "another inventory" in ended.stderr
+
+
+def test_two_runs_at_once_on_one_ledger_are_two_attempts_and_both_complete(serve: Callable[..., Site]) -> None:
+    site = serve()
+    running = [site.start(), site.start()]
+    outputs = [one.communicate(timeout=120)[0] for one in running]
+    assert [one.returncode for one in running] == [0, 0], outputs
+    runs = site.runs()
+    assert sorted(run["attempt"] for run in runs) == [1, 2]
+    assert [run["outcome"] for run in runs] == ["PASS", "PASS"]
+    assert all(set(outcomes(site.show(str(run["run"]))).values()) == {"PASS"} for run in runs)
+
+
+def test_an_unfinished_run_is_taken_up_by_one_process_only(serve: Callable[..., Site]) -> None:
+    site = serve(edits=SLOW)
+    running = site.start()
+    until(lambda: asking(site))
+    ended = site.gate("--only-stale")
+    assert ended.returncode == 4, ended.stdout
+    assert "another process is writing" in ended.stderr
+    assert running.wait(60) == 0
+
+
+@pytest.mark.parametrize("method", ["signal", "thread"])
+def test_a_judging_that_hangs_is_cut_off_and_leaves_the_clause_undecided(
+    serve: Callable[..., Site], tmp_path: Path, method: str
+) -> None:
+    (tmp_path / "hanging.py").write_text(
+        "import time\nfrom checks.host import criteria\n"
+        "criteria.kernel_ordered = lambda *_, **__: time.sleep(60)\n"
+    )  # fmt: skip
+    site = serve()
+    ended = site.gate("-p", "hanging", "--timeout", "2", "--timeout-method", method, PYTHONPATH=str(tmp_path))
+    assert ended.returncode == 6, ended.stdout + ended.stderr
+    told = outcomes(site.last())
+    assert told["G1.1.2", "node-01"] == "missing"
+    assert "STOP" not in told.values()
+    nothing_passed = site.runs()[0]
+    assert nothing_passed["outcome"] == "UNDECIDED"
+
+
+def test_a_gate_test_that_breaks_is_undecided_and_says_so(serve: Callable[..., Site], tmp_path: Path) -> None:
+    (tmp_path / "breaking.py").write_text(
+        "from checks.host import criteria\n"
+        "def broken(*_, **__):\n    raise KeyError('no such key')\n"
+        "criteria.kernel_ordered = broken\n"
+    )
+    site = serve()
+    ended = site.gate("-p", "breaking", PYTHONPATH=str(tmp_path))
+    assert ended.returncode == 6
+    told = outcomes(site.last())
+    wrong = {place for place, outcome in told.items() if outcome != "PASS"}
+    assert wrong == {("G1.1.2", "node-01"), ("G1.1.2", "fx100-a")}
+    assert told["G1.1.2", "node-01"] == "UNDECIDED"
+    assert "KeyError" in ended.stdout
