@@ -82,7 +82,7 @@ def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[.
 
 def test_ctrl_c_while_verdicts_are_made_keeps_those_that_were_made(serve: Callable[..., Site]) -> None:
     site = serve()
-    running = site.start("-v")
+    running = site.start("-vv")
     judging(running, 40)
     running.send_signal(signal.SIGINT)
     output, _ = running.communicate(timeout=30)
@@ -115,7 +115,7 @@ def test_a_run_killed_while_hosts_are_asked_is_unfinished_and_can_be_completed(s
 
 def test_a_run_killed_while_verdicts_are_made_is_unfinished_and_can_be_completed(serve: Callable[..., Site]) -> None:
     site = serve()
-    running = site.start("-v")
+    running = site.start("-vv")
     judging(running, 60)
     running.kill()
     running.wait(30)

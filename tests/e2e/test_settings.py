@@ -1,0 +1,117 @@
+"""Where settings come from (command line, environment, pyproject.toml), in which language and with which colours one reads."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.e2e.conftest import Run
+from tests.e2e.site import ROOT, Site, outcomes
+
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+COLOUR = "\x1b["
+
+
+def test_every_place_can_be_set_in_the_environment(serve: Callable[..., Site], tmp_path: Path) -> None:
+    site = serve()
+    places = {
+        "KVGATE_INVENTORY": str(site.inventory),
+        "KVGATE_LEDGER": f"sqlite:///{tmp_path}/other.db",
+        "KVGATE_EVIDENCE": str(tmp_path / "other"),
+    }
+    ended = site.pytest("-m", "G1", cwd=tmp_path, **places)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [path.parent.parent for path in (tmp_path / "other").glob("*/journal.jsonl")] == [tmp_path / "other"]
+    assert not site.evidence.exists()
+    shown = site.kvgate("runs", **places)
+    assert "PASS" in shown.stdout
+
+
+def test_every_place_can_be_set_in_pyproject_and_the_command_line_wins(
+    serve: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = serve()
+    project = tmp_path / "campaign"
+    project.mkdir()
+    (project / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\nkvgate_inventory = 'none.yaml'\n"
+        f"kvgate_ledger = 'sqlite:///{project}/ours.db'\nkvgate_evidence = '{project}/ours'\n"
+    )
+    # An inventory outside of the project: pytest itself would look for its settings beside that file.
+    ended = site.pytest("-m", "G1", "--inventory", str(site.inventory), cwd=project)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (project / "ours.db").is_file()
+    assert len(list((project / "ours").iterdir())) == 1
+    assert not list(project.rglob(".pytest_cache"))
+    assert not list(site.inventory.parent.glob(".pytest_cache"))
+    refused = site.pytest("-m", "G1", cwd=project)
+    assert refused.returncode == 4
+    assert "none.yaml" in refused.stderr
+
+
+def replay(run: Run, *arguments: str) -> list[str]:
+    journal = run.site.journal()
+    assert journal is not None
+    return [sys.executable, "-m", "pytest", "-q", "-m", "G1", "--replay", str(journal.parent), *arguments]
+
+
+def test_a_chinese_locale_is_answered_in_chinese(stopped: Run) -> None:
+    env = {name: value for name, value in stopped.site.environment().items() if name != "LC_ALL"}
+    command = replay(stopped)
+    ended = subprocess.run(command, cwd=ROOT, env={**env, "LANG": "zh_CN.UTF-8"}, capture_output=True, text=True)
+    assert ended.returncode == 1
+    block = ended.stdout[ended.stdout.index("STOP G1.2.9") :].splitlines()
+    assert len([line for line in block if CHINESE.search(line)]) >= 3
+    for word in ("measured", "required at most", "do:", "verdicts on"):
+        assert word not in ended.stdout, word
+    assert "STOP" in ended.stdout.splitlines()[-1]  # outcomes are words of the agreement in both languages
+
+
+def test_a_refusal_is_said_in_chinese_too(stopped: Run) -> None:
+    ended = stopped.site.pytest("-m", "G1", KVGATE_LANG="zh")
+    assert ended.returncode == 4
+    assert CHINESE.search(ended.stderr)
+
+
+def on_a_terminal(command: list[str], env: dict[str, str]) -> str:
+    leader, follower = pty.openpty()
+    running = subprocess.Popen(command, cwd=ROOT, env=env, stdout=follower, stderr=follower, stdin=follower)
+    os.close(follower)
+    text = b""
+    while True:
+        try:
+            piece = os.read(leader, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(leader)
+    running.wait(30)
+    return text.decode()
+
+
+def test_colours_are_for_terminals_and_for_those_who_want_them(stopped: Run) -> None:
+    plain = {name: value for name, value in stopped.site.environment().items() if name != "NO_COLOR"}
+    piped = subprocess.run(replay(stopped), cwd=ROOT, env=plain, capture_output=True, text=True)
+    assert COLOUR not in piped.stdout + piped.stderr
+    terminal = {**plain, "TERM": "xterm-256color"}
+    assert COLOUR in on_a_terminal(replay(stopped), terminal)
+    unwanted = on_a_terminal(replay(stopped), {**terminal, "NO_COLOR": "1"})
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", unwanted), "a colour in spite of NO_COLOR"
+    assert "STOP G1.2.9" in unwanted
+
+
+def test_more_nodes_are_more_verdicts_and_a_pass_all_the_same(serve: Callable[..., Site]) -> None:
+    site = serve(nodes=32)
+    ended = site.gate()
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    told = outcomes(site.last())
+    assert set(told.values()) == {"PASS"}
+    assert len({subject.split(":")[0] for _, subject in told}) == 34  # 33 hosts and the rack
+    assert len(told) > 4000
