@@ -228,7 +228,9 @@ def _once(
         endpoint.address,
         user=endpoint.user,
         port=endpoint.port,
-        config=_CONFIG,
+        config=fabric.Config(
+            overrides={"load_ssh_configs": False}, lazy=True
+        ),  # one each: a connection writes into its own
         connect_kwargs={
             "sock": sock,
             "timeout": deadlines.login,
@@ -259,9 +261,6 @@ def _once(
         _hang_up(connection, sock)
         raise
     return connection
-
-
-_CONFIG = fabric.Config(overrides={"load_ssh_configs": False})
 
 
 def _hang_up(connection: fabric.Connection, sock: socket.socket | paramiko.Channel) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -154,3 +155,14 @@ def test_a_proxy_command_goes_through_openssh_by_itself(plain: Sshd, ask: Ask, t
     batch = ask(plain.host(address="gpu-1", port=22), "echo x", config=tmp_path / "config")
     assert isinstance(batch.answers["0"], Answer), batch.answers["0"]
     assert any("ProxyCommand" in note for note in batch.notes)
+
+
+def test_many_logins_at_once_do_not_disturb_one_another(plain: Sshd, transport: Callable[..., SshTransport]) -> None:
+    hosts = {f"n{number}": plain.host() for number in range(40)}
+    patience = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        batches = transport(hosts, workers=40).run({name: [Command("a", "true")] for name in hosts})
+    finally:
+        sys.setswitchinterval(patience)
+    assert [str(a) for batch in batches.values() for a in batch.answers.values() if isinstance(a, Exception)] == []
