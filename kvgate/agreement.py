@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from checks.acceptance import Acceptance, Clause, Limit, LimitValue, Text
 from checks.decision import Owed
+from kvgate.codec import digest
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
 from kvgate.inventory.faults import faults
@@ -23,6 +26,7 @@ from kvgate.inventory.strict_yaml import Document
 from kvgate.inventory.subjects import Thing, owed, things
 
 _ABSENT = "-"
+_FORM = b"1 "  # of the compiled document; another form has another digest
 
 
 class _Change(BaseModel):
@@ -109,7 +113,27 @@ def _document(path: Path) -> Acceptance:
 @lru_cache(maxsize=8)
 def _unchanged(path: Path, modified: int, size: int) -> Acceptance:
     del modified, size
-    return _validate(strict_yaml.read(path))
+    document = path.read_bytes()
+    compiled = path.parent / "__pycache__" / f"{path.stem}.kvgate-{digest(_FORM + document)[:32]}.json"
+    with suppress(OSError, ValueError):
+        seal, _, text = compiled.read_text("utf-8").partition("\n")
+        if seal == digest(text):
+            return Acceptance.model_validate_json(text, strict=False)
+    acceptance = _validate(strict_yaml.read(path))
+    with suppress(OSError):  # a folder that takes no writes: it is read strictly every time
+        _compile(acceptance, compiled)
+    return acceptance
+
+
+def _compile(acceptance: Acceptance, compiled: Path) -> None:
+    """Keep what strict reading came to beside the document, as Python does with its modules: under a digest of the document."""
+    text = acceptance.model_dump_json()
+    compiled.parent.mkdir(exist_ok=True)
+    for old in compiled.parent.glob(f"{compiled.name.split('.')[0]}.kvgate-*"):
+        old.unlink(missing_ok=True)
+    with NamedTemporaryFile("w", dir=compiled.parent, prefix=compiled.name, encoding="utf-8", delete=False) as file:
+        file.write(f"{digest(text)}\n{text}")
+    Path(file.name).replace(compiled)
 
 
 def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:

@@ -130,16 +130,24 @@ class Answers:
 
     def clock(self, host: str) -> tuple[float, float]:
         """Host clock minus operator clock, from all rounds. Raises CannotTell when the host did not give its time."""
-        looks = self._clocks.get(host, [])
-        near = [clock for monotonic, clock in looks if looks[-1][0] - monotonic <= _ONE_RUN]
-        if not near:
+        if host not in self._clocks:
             raise self._no_time(host)
-        low, high = max(clock.low for clock in near), min(clock.high for clock in near)
+        low, high = self._bounds(host)
         if low > high:
             raise CannotTell(
                 say("{host} or this machine set its clock while the gate ran: wait until NTP is content", host=host)
             )
         return low, high
+
+    def looseness(self, host: str) -> float:
+        """Seconds between the bounds of a host's clock as known so far; 0 where nothing is known."""
+        low, high = self._bounds(host) if host in self._clocks else (0.0, 0.0)
+        return high - low
+
+    def _bounds(self, host: str) -> tuple[float, float]:
+        looks = self._clocks[host]
+        near = [clock for monotonic, clock in looks if looks[-1][0] - monotonic <= _ONE_RUN]
+        return max(clock.low for clock in near), min(clock.high for clock in near)
 
     def _no_time(self, host: str) -> CannotTell:
         if (host, 1) not in self._met:

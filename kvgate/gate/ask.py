@@ -93,7 +93,7 @@ class Rehearsal:
     needs: list[Need] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
-    clocks: int = 0  # how often a clock was asked for
+    clocks: list[str] = field(default_factory=list)  # hosts whose clock is asked for, each time
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -126,7 +126,7 @@ class Rehearsal:
     def clock(self, host: str) -> Any:
         """Note that the host must be met; every round tells its clock anew, and more closely together than alone."""
         self.hosts.add(host)
-        self.clocks += 1
+        self.clocks.append(host)
         return _Hole()
 
 

@@ -20,6 +20,9 @@ from kvgate.transport.base import Batch, Command, Transport
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
 INTERVAL = 2.0
 
+#: Seconds that a clock may be told too loosely before it is looked at again, and how often at most.
+_LOOSE, _LOOKS = 0.01, 3
+
 #: Titles of the rounds, for whoever shows progress.
 FIRST, NAMED, AGAIN = "identities and facts", "devices by serial", "counters again"
 
@@ -41,8 +44,10 @@ class Rounds:
         evidence: Evidence,
         progress: Progress | None = None,
         interval: float = INTERVAL,
+        clocks: Sequence[str] = (),
     ) -> None:
         self.answers = Answers(evidence)
+        self._clocks = clocks
         self._transport, self._progress, self._interval = transport, progress, interval
         self._first: _Questions = {host: {} for host in hosts}
         self._named: _Questions = defaultdict(dict)
@@ -65,9 +70,16 @@ class Rounds:
 
     def again(self) -> None:
         """Ask the counters a second time, not before the interval is over."""
+        self._closer()
         if told := self._told():
             time.sleep(max(0.0, self._ended + self._interval - time.monotonic()))
             self._round(told, 2, AGAIN)
+
+    def _closer(self) -> None:
+        """Look at clocks alone while the counters run, where a busy link told them too loosely; of all looks the best counts."""
+        for _ in range(_LOOKS):
+            loose: _Questions = {host: {} for host in self._clocks if self.answers.looseness(host) > _LOOSE}
+            self._round(loose, 3, AGAIN)
 
     def _told(self) -> _Questions:
         """Counters that have a first sample; without one the second tells nothing and a dead host is not waited for twice."""

@@ -87,12 +87,12 @@ class GateSession:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
         rehearsal = Rehearsal()
         for test in tests:
-            known, clocks = len(rehearsal.needs), rehearsal.clocks
+            known, clocks = len(rehearsal.needs), len(rehearsal.clocks)
             with suppress(Rehearsed, Exception):
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
             # A disk is asked by the name its serial had; only the second look shows that it kept it.
             second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or rehearsal.clocks > clocks:
+            if second or len(rehearsal.clocks) > clocks:
                 rehearsal.late.add(test.owed)
         return rehearsal
 
@@ -109,7 +109,8 @@ class GateSession:
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
-        self._rounds = Rounds(rehearsal.needs, sorted(rehearsal.hosts), transport, self.evidence, progress)
+        hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
+        self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
 
     def look_again(self) -> None:

@@ -82,7 +82,7 @@ def read(path: FilePath) -> Document:
 def parse(text: str, file: str) -> Document:
     """Read YAML text; ``file`` is the name used in faults."""
     document = Document(file, text)
-    yaml = YAML(typ="rt")
+    yaml = YAML(typ="safe", pure=True)
     try:
         node = yaml.compose(text)
     except MarkedYAMLError as error:

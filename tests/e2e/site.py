@@ -50,7 +50,9 @@ class Site:
         return sum(host.connections for host in self.hosts)
 
     def environment(self, **more: str) -> dict[str, str]:
-        clean = {k: v for k, v in os.environ.items() if not k.startswith(("KVGATE_", "PYTEST_", "LC_", "LANG"))}
+        clean = {
+            k: v for k, v in os.environ.items() if not k.startswith(("KVGATE_", "PYTEST_", "PYTHON", "LC_", "LANG"))
+        }
         plain = {"LC_ALL": "C.UTF-8", "NO_COLOR": "1", "COLUMNS": "160", "HOME": str(self.folder)}
         return {**clean, **plain, **self.extra, **more}
 
