@@ -63,7 +63,7 @@ bench/.venv/.installed: bench/requirements.txt
 	bench/.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bench/requirements.txt
 	@touch $@
 
-bench: setup bench/.venv/.installed ## measure speed against plain ssh and others (half an hour); tables go into bench/README.md
+bench: setup bench/.venv/.installed ## measure speed against plain ssh and others (an hour or two); tables go into bench/README.md
 	$(RUN) bench.fan_out --write
 	$(RUN) bench.fan_out --server rack --samples 3 --write
 	$(RUN) bench.gate --write

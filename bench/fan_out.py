@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.job import Job
 from bench.probes import Question, of_a_node, stand_ins
 from bench.sample import Sample, take
-from bench.server import USER, OpenSsh, Rack, Server
+from bench.server import USER, OpenSsh, Rack, Server, end_cleanly
 from bench.table import put, rows
 from bench.ways import WAYS
 from kvgate.transport.base import Command
@@ -125,6 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{given.competitors} is missing: make bench, or --ways {' '.join(OURS)}", file=sys.stderr)
         return 4
     samples = {count: given.samples if count <= 64 else min(3, given.samples) for count in given.hosts}
+    end_cleanly()
     with tempfile.TemporaryDirectory(prefix="kvgate-bench-") as folder:
         taken = measure(given.server, given.hosts, ways, samples, Path(folder), given.competitors.absolute())
     if given.keep:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from bench.fan_out import conditions
-from bench.server import Rack
+from bench.server import Rack, end_cleanly
 from bench.table import put
 
 _ROOT = Path(__file__).parents[1]
@@ -86,6 +86,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=5)
     parser.add_argument("--write", action="store_true", help="put the table into bench/README.md")
     given = parser.parse_args(argv)
+    end_cleanly()
     with tempfile.TemporaryDirectory(prefix="kvgate-bench-") as folder:
         runs = measure(given.hosts, given.samples, Path(folder))
     text = table(given.hosts, runs)

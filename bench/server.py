@@ -35,6 +35,11 @@ class Server(Protocol):
         ...
 
 
+def end_cleanly() -> None:
+    """Let SIGTERM unwind, so that servers are ended with the measurement."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
 def children(pid: int) -> list[int]:
     """Process ids of all descendants."""
     found: list[int] = []
