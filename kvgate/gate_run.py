@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import inspect
 import os
 import sys
@@ -188,6 +189,7 @@ class GateRun:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Iterator[None]:
         """Decide; the exit status is the decision's, whatever pytest counted. Its last lines are the decision's, too."""
         self._conclude(session, exitstatus)
+        gc.freeze()  # pytest collects garbage ten times at its end; nothing here needs to be looked through for it
         yield
         if self.session is not None:
             self._terminal().summary(self.session, sys.stdout)
