@@ -142,7 +142,7 @@ def test_a_mended_host_is_asked_again_alone(serve: Callable[..., Site]) -> None:
 def test_a_changed_order_is_not_mixed_into_an_unfinished_run(serve: Callable[..., Site]) -> None:
     site = serve("node-command-hangs")
     assert site.gate().returncode == 6
-    site.change("mtu: 9000,", "mtu: 1500,")
+    site.change("queues: 32", "queues: 16")
     ended = site.gate("--only-stale")
     assert ended.returncode == 4
     assert "another inventory" in ended.stderr
