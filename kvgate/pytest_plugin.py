@@ -114,6 +114,7 @@ def _enter(config: pytest.Config, gate: str) -> None:
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
 
+    gate_options.refuse_unknown_environment()
     config.pluginmanager.register(GateRun(prepare(_options(config, gate))), GateRun.NAME)
     if config.getoption("tbstyle") == "auto":
         config.option.tbstyle = "no"  # a STOP is told by its clause, not by a traceback

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 
 _HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
 
@@ -13,8 +14,8 @@ _HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
 def sections() -> dict[str, str]:
     """Clause id -> its section in Markdown."""
     found: dict[str, str] = {}
-    pages = [page for page in files("runbooks").iterdir() if page.name.startswith("g") and page.name.endswith(".md")]
-    for page in sorted(pages, key=lambda page: page.name):
+    # Beside the gates, in a checkout as in site-packages: a folder of Markdown is no importable package.
+    for page in sorted((Path(str(files("gates"))).parent / "runbooks").glob("g*.md")):
         text = page.read_text("utf-8")
         heads = list(_HEAD.finditer(text))
         for head in heads:

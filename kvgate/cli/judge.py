@@ -33,10 +33,11 @@ def judge(run: str, evidence: Path, ledger: str, junitxml: str | None) -> None:
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
     if not vouched(stored, ledger):
+        read = Reader(language())
         click.echo(
-            Reader(language())(
-                "no ledger at {ledger} sealed this run: its evidence is whole in itself, and nobody vouches that it is the "
-                "one that was taken",
+            read(
+                "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
+                "that it is the one that was taken",
                 ledger=ledger,
             ),
             err=True,

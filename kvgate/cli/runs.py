@@ -12,7 +12,6 @@ import click
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.errors import Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
@@ -26,11 +25,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for p
 
 
 def _open(url: str) -> Ledger:
-    """Open a ledger to look at it: one that takes no writes any more can still be read."""
-    try:
-        return Ledger.open(url)
-    except Unwritable:
-        return Ledger.open(url, write=False)
+    """Open a ledger to look at it; nothing is made or changed, and an absent one is refused."""
+    return Ledger.open(url, write=False)
 
 
 def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
@@ -50,9 +46,18 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
         "code": run.code,
         "evidence": run.evidence,
         "missing": len(standing.missing),
+        "interruptions": sum(entry.kind == "interrupted" for entry in ledger.decisions(run)),
         "why": run.why,
         "problems": list(standing.problems),
     }
+
+
+def _outcome(run: dict[str, Any], read: Reader) -> str:
+    if not run["decided"]:
+        return f"{run['outcome']} ({read.word(run['state'])})"
+    if run["interruptions"]:
+        return read("{outcome} (interrupted {count} x before)", outcome=run["outcome"], count=run["interruptions"])
+    return str(run["outcome"])
 
 
 @click.command("runs")
@@ -77,7 +82,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> 
             run["campaign"] + (read(" (simulated)") if run["simulated"] else ""),
             run["gate"],
             str(run["attempt"]),
-            run["outcome"] if run["decided"] else f"{run['outcome']} ({read.word(run['state'])})",
+            _outcome(run, read),
             run["started"][:19].replace("T", " "),
             run["operator"],
         )

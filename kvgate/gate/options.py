@@ -56,6 +56,19 @@ def gates_root() -> Path:
     return Path(str(files("gates"))).resolve()
 
 
+#: What the environment may say. Everything else that begins so would be believed to work and be ignored.
+KNOWN = frozenset({"KVGATE_INVENTORY", "KVGATE_LEDGER", "KVGATE_EVIDENCE", "KVGATE_LANG", "KVGATE_OPERATOR"})
+
+
+def refuse_unknown_environment() -> None:
+    """Raises NotAllowed for a KVGATE_ variable that no gate reads: KVGATE_PLAN=1 must not end in a run."""
+    if unknown := sorted(name for name in os.environ if name.startswith("KVGATE_") and name not in KNOWN):
+        raise NotAllowed(
+            f"found {', '.join(unknown)} in the environment, wanted only {', '.join(sorted(KNOWN))}: "
+            "other options are given on the command line"
+        )
+
+
 def from_environment(name: str) -> str | None:
     """``KVGATE_<NAME>`` if it is set and not empty."""
     return os.environ.get(f"KVGATE_{name.upper()}") or None

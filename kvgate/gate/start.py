@@ -171,6 +171,12 @@ def begin(prepared: Prepared) -> Started:
     session = prepared.session()
     if prepared.stored is not None:
         session.answers = replay(prepared.stored)
+        if problems := prepared.stored.verify().problems:
+            session.trouble.append(f"the evidence is not what was written: {problems[0]}")
+        elif not prepared.stored.notes("decision"):
+            session.trouble.append(
+                "the evidence holds no decision: the run was not finished, or its end was cut off; it cannot pass"
+            )
         return Started(session, {item for item, _ in prepared.owed}, live=False)
     from kvgate.ledger.repository import Ledger
 

@@ -63,7 +63,10 @@ def _explain(error: SQLAlchemyError, doing: str, place: str, before: bool) -> Kv
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state in ("55P03", "40001", "40P01"):
         return (NotAllowed if before else Unwritable)(f"{said}; another process is writing it: {_WAIT}")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")):
-        return Damaged(f"{said}; keep a copy of it, restore the last good one, then run `kvgate audit`")
+        return Damaged(
+            f"{said}; keep a copy of it, restore the last good one, and judge the runs again from their evidence "
+            "(`kvgate judge RUN`)"
+        )
     for begin, remedy in _SQLITE.items():
         if name.startswith(begin):
             return Unwritable(f"{said}; {remedy}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,3 +93,15 @@ def test_the_language_follows_the_locale_and_yields_to_the_option(
     assert CLAUSES["G1.2.9"].text.zh in "".join(kvgate("explain", "G1.2.9").stdout.split("\n"))
     assert CLAUSES["G1.2.9"].text.en in " ".join(kvgate("--lang", "en", "explain", "G1.2.9").stdout.split())
     assert kvgate("--lang", "fr", "explain").exit_code == 2
+
+
+def test_the_runbook_is_found_from_every_folder(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-P", "-m", "kvgate", "runbook", "G1.2.9"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("### G1.2.9")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.conftest import Run
-from tests.e2e.site import clauses, judged, outcomes
+from tests.e2e.site import Site, clauses, judged, outcomes
 
 STATUS = {"passed": 0, "stopped": 1, "undecided": 6}
 
@@ -84,3 +85,16 @@ def test_runs_and_show_tell_the_same_story(stopped: Run) -> None:
     shown = stopped.site.kvgate("show", stopped.id[:17])
     assert "G1.2.9" in shown.stdout
     assert clauses(outcomes(stopped.site.show(stopped.id)), "STOP") == {"G1.2.9"}
+
+
+def test_a_passed_run_whose_end_was_cut_off_does_not_pass_again(serve: Callable[..., Site]) -> None:
+    site = serve()
+    assert site.gate().returncode == 0
+    (folder,) = site.evidence.iterdir()
+    journal = folder / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if b'"kind":"decision"' not in line))
+    assert len(journal.read_bytes().splitlines()) < len(lines)
+    again = site.kvgate("judge", str(folder), "--ledger", f"sqlite:///{site.folder}/none.db")
+    assert again.returncode == 6
+    assert "no decision" in again.stdout + again.stderr

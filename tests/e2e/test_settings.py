@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import Run
 from tests.e2e.site import ROOT, Site, outcomes
 
@@ -115,3 +117,12 @@ def test_more_nodes_are_more_verdicts_and_a_pass_all_the_same(serve: Callable[..
     assert set(told.values()) == {"PASS"}
     assert len({subject.split(":")[0] for _, subject in told}) == 34  # 33 hosts and the rack
     assert len(told) > 4000
+
+
+@pytest.mark.parametrize("name", ["KVGATE_PLAN", "KVGATE_REPLAY", "KVGATE_ONLY_STALE", "KVGATE_PLN"])
+def test_a_setting_that_no_gate_reads_is_refused_and_not_ignored(serve: Callable[..., Site], name: str) -> None:
+    site = serve()
+    ended = site.gate(**{name: "1"})
+    assert ended.returncode == 4
+    assert name in ended.stderr
+    assert site.connections == 0
