@@ -87,7 +87,7 @@ def test_a_declaration_that_nobody_asked_for_is_refused(site: Site, tmp_path: Pa
     copy = tmp_path / "inventory.yaml"
     line = "  - {clause: G1.1.2, subject: node-99, value: x, conforms: true, by: me, on: 2026-11-28}\n"
     copy.write_text(site.inventory.read_text("utf-8") + line, "utf-8")
-    refused(site, site.pytest("-m", "G1", "--inventory", str(copy)), "node-99", "a subject of this inventory")
+    refused(site, site.pytest("-m", "G1", "--inventory", str(copy)), "node-99", "of this inventory")
 
 
 @pytest.fixture
