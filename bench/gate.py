@@ -53,7 +53,7 @@ def _run(inventory: Path, folder: Path) -> Run:
     folder.mkdir()
     command = [sys.executable, "-m", "pytest", *_PLUGINS, "-q", "-m", "G1", "--inventory", str(inventory)]
     command += ["--ledger", f"sqlite:///{folder / 'kvgate.db'}", "--evidence", str(folder / "evidence")]
-    environment = {**os.environ, "KVGATE_STOPWATCH": str(folder / "stopwatch.json")}
+    environment = {**os.environ, "BENCH_STOPWATCH": str(folder / "stopwatch.json")}
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with (folder / "log").open("wb") as log:
         status = subprocess.run(command, cwd=_ROOT, env=environment, stdout=log, stderr=log, check=False).returncode

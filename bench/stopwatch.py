@@ -1,4 +1,4 @@
-"""A pytest plugin that times the probes of a gate run from inside: ``-p bench.stopwatch``, result in the file KVGATE_STOPWATCH."""
+"""A pytest plugin that times the probes of a gate run from inside: ``-p bench.stopwatch``, result in the file BENCH_STOPWATCH."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ def pytest_configure() -> None:
 
 def pytest_unconfigure() -> None:
     """Write what was measured."""
-    Path(os.environ["KVGATE_STOPWATCH"]).write_text(json.dumps(_spent), "utf-8")
+    Path(os.environ["BENCH_STOPWATCH"]).write_text(json.dumps(_spent), "utf-8")
