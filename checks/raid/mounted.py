@@ -126,7 +126,7 @@ def striped(geometry: XfsGeometry, stripe: int, chunk: int | None) -> Verdict:
 def alive(statistics: Collection[FileSystem], spaces: Collection[Space], path: str) -> Verdict:
     """The filesystem answers; a dead one says so. Options still read rw after a shutdown and prove nothing."""
     required = say("stat -f and df answer without error")
-    errors = [error for error in (one.error for one in (*statistics, *spaces)) if error]
+    errors = [error for error in (*(one.error for one in statistics), *(one.error for one in spaces)) if error]
     if errors:
         return Verdict.of(False, errors[0], required, note=say("the filesystem has shut down or lost its device"))
     if _row(spaces, path) is None:
