@@ -131,11 +131,16 @@ class Rehearsal:
 
 
 class Asked:
-    """An asker on the kept answers of a run. ``used`` holds the evidence numbers that the last test read."""
+    """An asker on the kept answers of a run, for one test.
+
+    ``used`` are the evidence numbers that it read, ``readers`` the modules of their parsers, ``unasked`` what was not kept.
+    """
 
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
         self.used: list[int] = []
+        self.readers: list[str] = []
+        self.unasked: list[str] = []
 
     def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
         """Read one fact."""
@@ -188,7 +193,11 @@ class Asked:
         return self.answers.clock(host)
 
     def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        self.used += self.answers.numbers(host, probe, sample)
+        numbers = self.answers.numbers(host, probe, sample)
+        self.used += numbers
+        self.readers.append(getattr(probe.parse, "__module__", None) or "")
+        if not numbers:
+            self.unasked.append(f"{host}: {probe.tool} ({probe.id})")
         return self.answers.fact(host, probe, sample)
 
 
