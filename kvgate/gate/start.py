@@ -107,6 +107,7 @@ def prepare(options: Options) -> Prepared:
             f"{options.gate} needs to know the rack: pytest -m {options.gate} --inventory FILE (or set KVGATE_INVENTORY)"
         )
     inventory = reader.read(options.inventory)
+    _may_be_destroyed(options.allow_destructive, inventory)
     overlay = inventory.rack.acceptance
     agreement = agreements.read(options.inventory.parent / overlay if overlay else None)
     owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
@@ -126,6 +127,25 @@ def _permitted(options: Options, agreement: Agreement, owed: Sequence[Owed]) -> 
         )
 
 
+def _may_be_destroyed(serials: Sequence[str], inventory: Inventory) -> None:
+    """Raises NotAllowed for a serial that no disk of the inventory carries, and for a disk that it does not call scratch."""
+    disks = [(host, disk) for host, one in inventory.rack.hosts.items() for disk in one.disks]
+    scratch = ", ".join(f"{disk.serial} ({host})" for host, disk in disks if disk.scratch)
+    wrong: list[str] = []
+    for serial in serials:
+        places = [(host, disk) for host, disk in disks if disk.serial == serial]
+        if not places:
+            wrong.append(f"{serial!r}, which no disk of {inventory.file} carries")
+        wrong += [
+            f"{serial!r} ({host}), which {inventory.file} does not mark 'scratch: true'"
+            for host, disk in places
+            if not disk.scratch
+        ]
+    if wrong:
+        wanted = f"a disk that may be written raw: {scratch or 'this inventory has none'}"
+        raise NotAllowed(f"--allow-destructive: found {'; '.join(wrong)}; wanted {wanted}")
+
+
 def find_run(options: Options, name: str) -> Path:
     """Evidence folder of a run, given as a folder or as a run id. Raises NotAllowed when there is none."""
     for path in (Path(name), options.evidence / name):
@@ -141,6 +161,7 @@ def _prepare_replay(options: Options) -> Prepared:
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
     inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+    _may_be_destroyed(options.allow_destructive, inventory)
     agreement = agreements.stored(start.acceptance)
     owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
     return Prepared(options, inventory, agreement, tuple(owed), stored=evidence)
