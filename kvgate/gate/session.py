@@ -23,6 +23,8 @@ from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.judged import Judged
 from kvgate.gate.stored import Then, keep
+from kvgate.gate.trials import Tell, Trials
+from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
@@ -50,7 +52,7 @@ class GateTest:
 
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
-        known = {"ask": ask, "terms": terms, "decide": decide_, "declared": declared}
+        known = {"ask": ask, "measure": ask.measure, "terms": terms, "decide": decide_, "declared": declared}
         return {name: known.get(name, self.thing) for name in self.parameters}
 
 
@@ -76,6 +78,8 @@ class GateSession:
     bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
     _waiting: list[Owed] = field(default_factory=list)
     _rounds: Rounds | None = None
+    _trials: Trials | None = None
+    _tried: Tried | None = None
 
     def comparison(self) -> Comparison | None:
         """What differs from the stored verdicts and why; None for a run that is not judged again."""
@@ -91,12 +95,12 @@ class GateSession:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
         rehearsal = Rehearsal()
         for test in tests:
-            known, clocks = len(rehearsal.needs), len(rehearsal.clocks)
+            known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
             with suppress(Rehearsed, Exception):
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
             # A disk is asked by the name its serial had; only the second look shows that it kept it.
             second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or len(rehearsal.clocks) > clocks:
+            if second or len(rehearsal.clocks) > clocks or len(rehearsal.trials) > trials:
                 rehearsal.late.add(test.owed)
         return rehearsal
 
@@ -109,17 +113,33 @@ class GateSession:
         found = {name: limit.value for name, limit in self.clause(owed).limits.items()}
         return found if self.then is None else _TermsThen(found)
 
-    def look(self, tests: Sequence[GateTest], transport: Transport, progress: Progress | None = None) -> None:
-        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then."""
+    def look(
+        self,
+        tests: Sequence[GateTest],
+        transport: Transport,
+        progress: Progress | None = None,
+        *,
+        watch: Transport | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then.
+
+        ``watch`` is a second way to the hosts and ``tell`` hears how far it is, both for clauses that make load.
+        """
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
         hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
         self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
+        if rehearsal.trials:
+            mark = f"kvgate:{self.evidence.run}"
+            self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
 
     def look_again(self) -> None:
-        """Ask the counters a second time; a run that is judged from stored answers asks nothing."""
+        """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
+        if self._trials is not None:
+            self._tried = self._trials.run()
         if self._rounds is not None:
             self._rounds.again()
 
@@ -128,7 +148,7 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers)
+        asked = Asked(self.answers, self._kept_rounds)
         given: list[Verdict] = []
         try:
             test.body(**test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed)))
@@ -144,6 +164,13 @@ class GateSession:
         judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         self.record(test.owed, judged)
         return judged
+
+    def _kept_rounds(self) -> Tried:
+        """Rounds of trials, read from the evidence once, when the first clause asks for any."""
+        if self._tried is None:
+            assert self.answers is not None  # noqa: S101 - judged after looking
+            self._tried = Tried(self.answers)
+        return self._tried
 
     def _given(self, owed: Owed, given: Sequence[Verdict]) -> Judged:
         if len(given) != 1:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from checks.acceptance import Text
 from checks.decision import Owed
+from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
@@ -25,6 +26,7 @@ from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession, GateTest, operator
 from kvgate.gate.stored import Then, find_run, then
+from kvgate.gate.trials import Tell
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
@@ -81,11 +83,19 @@ class Prepared:
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
         first: set[tuple[str, str]] = set()
         for test in tests:
-            for need in session.rehearse([test]).needs:
+            rehearsal = session.rehearse([test])
+            for need in rehearsal.needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+            for trial in rehearsal.trials:
+                for step in trial.steps:
+                    line = (step.host, step.probe.command())
+                    clauses = found.get(line, ("", 1, []))[2]
+                    clauses.append(test.owed.clause)
+                    found[line] = (step.probe.level.value, trial.rounds, clauses)
+                    first.add(line)
         asked = tuple(
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
@@ -103,12 +113,43 @@ def prepare(options: Options) -> Prepared:
             f"{options.gate} needs to know the rack: pytest -m {options.gate} --inventory FILE (or set KVGATE_INVENTORY)"
         )
     inventory = reader.read(options.inventory)
+    _may_be_destroyed(options.allow_destructive, inventory)
     overlay = inventory.rack.acceptance
     agreement = agreements.read(options.inventory.parent / overlay if overlay else None)
     owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
+    _permitted(options, agreement, [item for item, _ in owed])
     if not owed:
         raise NotAllowed(f"{options.gate} owes nothing on this inventory: it names nothing that a clause is about")
     return Prepared(options, inventory, agreement, tuple(owed))
+
+
+def _permitted(options: Options, agreement: Agreement, owed: Sequence[Owed]) -> None:
+    """Load is made only by who said so: on a rack in use it slows whoever works there. A plan makes none."""
+    loading = [item for item in owed if agreement.acceptance.clauses[item.clause].level is not Level.PASSIVE]
+    if loading and not options.allow_load and not options.plan:
+        raise NotAllowed(
+            f"{options.gate} makes load on the hosts for {len(loading)} of the clauses it owes ({loading[0].clause} first): "
+            f"give --allow-load when nobody else needs the rack; pytest -m {options.gate} --plan shows every command"
+        )
+
+
+def _may_be_destroyed(serials: Sequence[str], inventory: Inventory) -> None:
+    """Raises NotAllowed for a serial that no disk of the inventory carries, and for a disk that it does not call scratch."""
+    disks = [(host, disk) for host, one in inventory.rack.hosts.items() for disk in one.disks]
+    scratch = ", ".join(f"{disk.serial} ({host})" for host, disk in disks if disk.scratch)
+    wrong: list[str] = []
+    for serial in serials:
+        places = [(host, disk) for host, disk in disks if disk.serial == serial]
+        if not places:
+            wrong.append(f"{serial!r}, which no disk of {inventory.file} carries")
+        wrong += [
+            f"{serial!r} ({host}), which {inventory.file} does not mark 'scratch: true'"
+            for host, disk in places
+            if not disk.scratch
+        ]
+    if wrong:
+        wanted = f"a disk that may be written raw: {scratch or 'this inventory has none'}"
+        raise NotAllowed(f"--allow-destructive: found {'; '.join(wrong)}; wanted {wanted}")
 
 
 def _prepare_replay(options: Options) -> Prepared:
@@ -127,6 +168,7 @@ def _prepare_replay(options: Options) -> Prepared:
             f"run {evidence.run} was made by kvgate {start.code}, whose inventory or acceptance text this version "
             f"({code_version()}) does not read: {error.faults[0]} ({len(error.faults)} such); judge it with that version"
         ) from error
+    _may_be_destroyed(options.allow_destructive, inventory)
     agreement = agreements.read() if options.replay_by == "installed" else agreed
     owed = tuple(_owed(agreement, inventory, options.gate))
     return Prepared(options, inventory, agreement, owed, stored=evidence, then=came_to, agreed=agreed)
@@ -156,12 +198,13 @@ class Started:
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
     _transport: Transport | None = None
+    _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
-    def look(self, tests: Sequence[GateTest], progress: Progress | None = None) -> None:
+    def look(self, tests: Sequence[GateTest], progress: Progress | None = None, tell: Tell | None = None) -> None:
         """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
         if self.live:
-            self._transport = transport_for(self.session.inventory)
-            self.session.look(tests, self._transport, progress)
+            self._transport, self._watch = transport_for(self.session.inventory), transport_for(self.session.inventory)
+            self.session.look(tests, self._transport, progress, watch=self._watch, tell=tell)
             if self.session.evidence is not None:
                 self.session.answers = with_boots(self.session.answers, self.session.evidence)
 
@@ -169,8 +212,9 @@ class Started:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        for transport in (self._transport, self._watch):
+            if transport is not None:
+                transport.close()
 
 
 def begin(prepared: Prepared) -> Started:
