@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
@@ -23,11 +22,3 @@ def code_digest() -> str:
             if path.suffix in _KINDS and "__pycache__" not in path.parts:
                 found.append([package, path.relative_to(root).as_posix(), digest(path.read_bytes())])
     return digest(canonical(sorted(found)))
-
-
-def code_version() -> str:
-    """Version of the installed kvgate."""
-    try:
-        return version("kvgate")
-    except PackageNotFoundError:
-        return "unknown"

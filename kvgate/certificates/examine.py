@@ -82,12 +82,15 @@ def examine(data: bytes, asked: Asked) -> Examination:
     """Examine the bytes of a certificate. Never raises for bad content."""
     try:
         envelope = envelopes.read(data, "the certificate")
-        checks = [Check("envelope", Outcome.PASS, say("well-formed, {size} bytes signed", size=len(envelope.payload)))]
-        certificate = decisions.read(envelope)
     except Refused as error:
         return Examination((Check("envelope", Outcome.STOP, plain(str(error))),))
+    checks = [Check("envelope", Outcome.PASS, say("well-formed, {size} bytes signed", size=len(envelope.payload)))]
+    try:
+        certificate = decisions.read(envelope)
+    except Refused as error:
+        return Examination((*checks, Check("statement", Outcome.STOP, plain(str(error)))), envelope)
     wrong = contradictions(certificate)
-    checks.append(_check("coherence", not wrong, joined(wrong) if wrong else say("it agrees with itself")))
+    checks.append(_check("statement", not wrong, joined(wrong) if wrong else say("it agrees with itself")))
     stamp = _stamped(envelope, asked, checks)
     endorsement = _signatures(envelope, asked, stamp.time if stamp else asked.at, checks)
     checks += _asked_for(certificate, asked)

@@ -67,7 +67,8 @@ def certificate(
     seal = Seal(entry.evidence_lines, entry.evidence_head, entry.evidence_root)
     if problems := evidence.verify(seal).problems:
         raise Damaged(f"evidence {folder} is not what was sealed: {problems[0]} ({len(problems)} such)")
-    rows = {item: ledger.recorded(run).get(item) for item in ledger.owed(run)}
+    recorded = ledger.recorded(run)
+    rows = {item: recorded.get(item) for item in ledger.owed(run)}
     _same(run, rows, again)
     start = evidence.start
     inventory = reader.parse(start.inventory, f"{run.id}/inventory")

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from checks.verdict import Outcome
-from kvgate.certificates.code import code_digest, code_version
+from kvgate.certificates.code import code_digest
 from kvgate.certificates.issue import Judgement
 from kvgate.errors import Refused
 from kvgate.evidence.store import Evidence
+from kvgate.gate.code import code_version
 from kvgate.gate_run import GateRun
 
 
-class _Witness:
+class Witness:
     """Takes hold of the gate run of one pytest run."""
 
-    def __init__(self) -> None:
-        self.run: GateRun | None = None
+    run: GateRun | None = None
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Remember it."""
@@ -33,7 +33,7 @@ def judged_again(folder: Path) -> Judgement:
     gate = Evidence.open(folder).start.gate
     nowhere = f"sqlite:///{folder / 'no-ledger-is-asked.db'}"
     words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", nowhere, "-q"]
-    witness, said = _Witness(), io.StringIO()
+    witness, said = Witness(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         pytest.main([*words, "-p", "no:cacheprovider"], plugins=[witness])
     session = witness.run.session if witness.run is not None else None
