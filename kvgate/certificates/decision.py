@@ -7,6 +7,7 @@ Numbers stand as text with their unit; there is no fraction in it. ``runbooks/ce
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
@@ -16,6 +17,12 @@ from kvgate.errors import Unproven
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:kvgate:gate-decision:v1"
+
+
+def _of_the_calendar(text: str) -> str:
+    datetime.fromisoformat(text)  # month 13 looks like a time, too
+    return text
+
 
 Hex = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[
