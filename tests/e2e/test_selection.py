@@ -50,6 +50,7 @@ def test_one_test_left_out_keeps_the_gate_undecided(serve: object) -> None:
     assert site.gate("--deselect", f"{KERNEL}[node-01]").returncode == 6
     told = outcomes(site.last())
     assert [place for place, outcome in told.items() if outcome != "PASS"] == [("G1.1.2", "node-01")]
+    assert site.last()["why"] == "not asked: left out by --deselect"
 
 
 @pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
@@ -61,6 +62,7 @@ def test_a_run_that_stops_at_the_first_stop_is_a_stop_and_the_rest_is_not_decide
     told = list(outcomes(site.last()).values())
     assert told.count("STOP") == 1
     assert "missing" in told
+    assert site.last()["why"] == "the run was stopped before this clause: stopping after 1 failures"
 
 
 BARE: list[tuple[str, ...]] = [
