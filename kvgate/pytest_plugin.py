@@ -22,7 +22,8 @@ _TIMEOUT = 300
 def _farewell() -> str:
     from kvgate.reports.messages import Reader, language
 
-    return Reader(language())("kvgate: interrupted before any host was contacted; nothing was stored")
+    read = Reader(language())
+    return read("kvgate: interrupted before any host was contacted; nothing was stored")
 
 
 if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time to load
@@ -108,6 +109,8 @@ def _gate(config: pytest.Config) -> str | None:
     if gate is None:
         if inside:
             raise Refused(f"{inside[0]} is a gate: run it as pytest -m G1 --inventory FILE")
+        if given := _given(config):
+            raise Refused(f"found --{given} and no gate that it is for, wanted a gate: pytest -m G1 --inventory FILE")
         return None
     folder = gate_options.folder(gate)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -115,6 +118,12 @@ def _gate(config: pytest.Config) -> str | None:
     elif outside := [path for path in named if path != folder and folder not in path.parents]:
         raise Refused(f"{outside[0]} is no part of gate {gate}; leave the path away to run the whole gate")
     return gate
+
+
+def _given(config: pytest.Config) -> str | None:
+    """Name an option of a gate run on the command line; without a gate it would be believed to work and be ignored."""
+    names = ("inventory", "replay", "plan", "only_stale", "allow_load", "allow_destructive", "ledger", "evidence")
+    return next((name.replace("_", "-") for name in names if config.getoption(name)), None)
 
 
 def _enter(config: pytest.Config, gate: str) -> None:

@@ -105,6 +105,17 @@ def test_a_bare_pytest_runs_no_gate_even_when_everything_is_configured(site: Sit
         assert "1 passed" in ended.stdout
 
 
+@pytest.mark.parametrize(
+    "arguments", [("--inventory", "{inventory}"), ("--plan",), ("--only-stale",), ("-m", "not G1", "--replay", "x")]
+)
+def test_an_option_of_a_gate_without_a_gate_is_refused_with_the_command_that_was_meant(
+    site: Site, arguments: tuple[str, ...]
+) -> None:
+    ended = site.pytest(*(word.format(inventory=site.inventory) for word in arguments))
+    assert ended.returncode == 4, ended.stdout
+    assert "pytest -m G1 --inventory FILE" in ended.stderr
+
+
 def contacted_nothing(site: Site, ended: subprocess.CompletedProcess[str]) -> str:
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert site.connections == 0
