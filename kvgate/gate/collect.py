@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.ask import Need
 from kvgate.gate.naming import device_names
-from kvgate.gate.signals import waiting
+from kvgate.gate.signals import one_by_one, waiting
 from kvgate.transport.base import Batch, Command, Transport
 
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
@@ -138,14 +138,8 @@ def _round(
     for host in questions:
         if host not in asked:
             keep(Batch(host, {}))
-    batches = transport.each(asked)
-    while (batch := _next(batches)) is not None:
+    for batch in one_by_one(transport.each(asked)):  # a batch that is being kept is kept whole
         keep(batch)
-
-
-def _next(batches: Iterator[Batch]) -> Batch | None:
-    with waiting():  # a batch that is being kept is kept whole
-        return next(batches, None)
 
 
 def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:

@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
 
 #: Exit status of an interrupted run.
 INTERRUPTED = 2
@@ -38,6 +40,7 @@ class _State:
     talk: int = -1  # standard error as it was, whatever captures it now
     waits: bool = False
     told: str = ""
+    raised: bool = False
 
 
 _STATE = _State()
@@ -72,13 +75,27 @@ def told() -> str:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """The body only waits or thinks and may be broken off anywhere. Raises Interrupted, also for a signal before it."""
+    """The body only waits or thinks and may be broken off anywhere. Raises Interrupted, also for a signal before it.
+
+    It does so once in a run: what is waited for afterwards cleans up.
+    """
     _STATE.waits = True
     try:
         _end()
         yield
     finally:
         _STATE.waits = False
+
+
+def one_by_one(items: Iterator[Item]) -> Iterator[Item]:
+    """Yield items while waiting for each: who takes one is not broken off while it is dealt with. Raises Interrupted."""
+    while True:
+        with waiting():
+            try:
+                item = next(items)
+            except StopIteration:
+                return
+        yield item
 
 
 def conclude() -> None:
@@ -93,7 +110,7 @@ def release() -> None:
         signal.signal(number, earlier)
     if _STATE.talk >= 0:
         os.close(_STATE.talk)
-    _STATE.before, _STATE.farewell, _STATE.talk, _STATE.waits, _STATE.told = {}, None, -1, False, ""
+    vars(_STATE).update(vars(_State()))
 
 
 def _note(number: int, frame: FrameType | None) -> None:
@@ -112,8 +129,8 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 
 def _end() -> None:
-    if _STATE.told:
-        _STATE.waits = False  # once is enough: what follows is storing
+    if _STATE.told and not _STATE.raised:
+        _STATE.raised = True
         raise Interrupted(_STATE.told)
 
 

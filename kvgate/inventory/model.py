@@ -6,12 +6,39 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    WithJsonSchema,
+)
 
 from checks import units
 
 Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
+
+
+def _no_blank_around(text: str) -> str:
+    # A blank at an end is never seen and never equal to what a device answers; text of blanks alone says nothing.
+    if text != text.strip() or not text.isprintable():
+        raise ValueError(f"found {text!r}, wanted text without blanks around it and without control characters")
+    return text
+
+
+def _says_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError(f"found {text!r}, wanted words")
+    return text
+
+
+Word = Annotated[StrictStr, Field(min_length=1, max_length=512), AfterValidator(_no_blank_around)]
+Said = Annotated[StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_says_something)]
+Target = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$")]
 Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
 Mac = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
 Path = Annotated[StrictStr, Field(pattern=r"^/[A-Za-z0-9_./:-]*$")]
@@ -50,7 +77,7 @@ class Declaration(_Strict):
 
     clause: Word
     subject: Word
-    value: Word
+    value: Said
     conforms: StrictBool
     by: Word
     on: Annotated[date, Field(strict=False)]
@@ -200,7 +227,7 @@ class Host(_Strict):
     """One machine: how to reach it and everything that was ordered with it."""
 
     role: Literal["array", "node"]
-    address: Word
+    address: Target
     port: Annotated[StrictInt, Field(ge=1, le=65535)] = 22
     user: Word | None = None
     become: Literal["none", "sudo"] | None = None
@@ -237,6 +264,7 @@ class Fabric(_Strict):
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     roce_mtu: Annotated[StrictInt, Field(ge=256, le=4096)] = 4096
     traffic_class: Annotated[StrictInt, Field(ge=0, le=255)] | None = None
+    networks: tuple[Word, ...] = ()  # where storage ports have their addresses; none: not checked
 
 
 class Rack(_Strict):
