@@ -144,11 +144,16 @@ class Rehearsal:
 
 
 class Asked:
-    """An asker on the kept answers of a run. ``used`` holds the evidence numbers that the last test read."""
+    """An asker on the kept answers of a run, for one test.
+
+    ``used`` are the evidence numbers that it read, ``readers`` the modules of their parsers, ``unasked`` what was not kept.
+    """
 
     def __init__(self, answers: Answers, tried: Callable[[], Tried] | None = None) -> None:
         self.answers = answers
         self.used: list[int] = []
+        self.readers: list[str] = []
+        self.unasked: list[str] = []
         self._tried = tried or (lambda: Tried(answers))
 
     def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
@@ -204,11 +209,20 @@ class Asked:
     def measure(self, trial: Trial[Fact]) -> Measured[Fact]:
         """Read the rounds of a trial."""
         tried = self._tried()
-        self.used += tried.numbers(trial)
+        numbers = tried.numbers(trial)
+        self.used += numbers
+        parsers = [step.probe.parse for stage in trial.stages for step in stage]
+        self.readers += [getattr(one, "__module__", None) or "" for one in (trial.read, *parsers)]
+        if not numbers:
+            self.unasked.append(trial.id)
         return tried.measured(trial)
 
     def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        self.used += self.answers.numbers(host, probe, sample)
+        numbers = self.answers.numbers(host, probe, sample)
+        self.used += numbers
+        self.readers.append(getattr(probe.parse, "__module__", None) or "")
+        if not numbers:
+            self.unasked.append(f"{host}: {probe.tool} ({probe.id})")
         return self.answers.fact(host, probe, sample)
 
 

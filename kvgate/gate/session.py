@@ -13,13 +13,16 @@ from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
-from kvgate.agreement import Agreement
+from kvgate.agreement import Agreement, differences
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
+from kvgate.gate.comparison import Comparison, compare
+from kvgate.gate.judged import Judged
+from kvgate.gate.stored import Then, keep
 from kvgate.gate.trials import Tell, Trials
 from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
@@ -54,16 +57,6 @@ class GateTest:
 
 
 @dataclass
-class Judged:
-    """A verdict as recorded: how it was reached and on which evidence."""
-
-    verdict: Verdict
-    basis: str = "measured"  # or "declared"
-    reason: str = ""  # class name of what could not be told
-    evidence: tuple[int, ...] = ()
-
-
-@dataclass
 class GateSession:
     """Everything of one run. ``tests`` is what was collected; ``owed`` is what must be decided, whether collected or not."""
 
@@ -80,10 +73,21 @@ class GateSession:
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
+    then: Then | None = None  # what a stored run came to, when it is judged again
+    agreed: Agreement | None = None  # by which it was judged then
+    bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
     _waiting: list[Owed] = field(default_factory=list)
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
+
+    def comparison(self) -> Comparison | None:
+        """What differs from the stored verdicts and why; None for a run that is not judged again."""
+        if self.then is None:
+            return None
+        terms = differences(self.agreed.acceptance, self.agreement.acceptance) if self.agreed else ()
+        full = {item: self.judged.get(item) or Judged(verdict) for item, verdict in self.decision().verdicts}
+        return compare(self.then, full, terms, self.bodies)
 
     # ---- what will be asked
 
@@ -106,7 +110,8 @@ class GateSession:
 
     def terms(self, owed: Owed) -> dict[str, Any]:
         """Limits of a clause: name -> value."""
-        return {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        found = {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        return found if self.then is None else _TermsThen(found)
 
     def look(
         self,
@@ -156,6 +161,7 @@ class GateSession:
         else:
             judged = self._given(test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
+        judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         self.record(test.owed, judged)
         return judged
 
@@ -257,6 +263,7 @@ class GateSession:
     def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
         seal = Seal(0, "", "")
         if self.evidence is not None:
+            keep(self.evidence, self.judged)
             self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
             self.evidence.sync()
             check = self.evidence.verify()
@@ -273,6 +280,7 @@ class GateSession:
         self.write()
         if self.evidence is not None:
             with suppress(KvgateError):
+                keep(self.evidence, self.judged)
                 self.evidence.note("interrupted", why=why)
                 self.evidence.sync()
         if self.ledger is not None and self.run is not None:
@@ -280,6 +288,15 @@ class GateSession:
                 self.ledger.interrupt(self.run, why)
             except KvgateError as error:
                 self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
+
+
+class _TermsThen(dict[str, Any]):
+    """Limits of an agreement that may be older than the gate test that asks for them."""
+
+    def __missing__(self, name: str) -> Any:
+        raise CannotTell(
+            say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
+        )
 
 
 def _dry(*_: object, **__: object) -> Any:

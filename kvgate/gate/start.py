@@ -6,7 +6,6 @@ import platform
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -17,18 +16,21 @@ from checks.decision import Owed
 from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.errors import KvgateError, NotAllowed, Unwritable
+from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
+from kvgate.gate import code
+from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
+from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
-from kvgate.gate.sealed import vouched
-from kvgate.gate.session import GateSession, GateTest, Judged, operator
+from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.stored import Then, find_run, then
 from kvgate.gate.trials import Tell
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
-from kvgate.inventory.subjects import Thing
+from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:
@@ -66,10 +68,14 @@ class Prepared:
     agreement: Agreement
     owed: tuple[tuple[Owed, Thing], ...]
     stored: Evidence | None = None  # the run to replay
+    then: Then | None = None  # what it came to when it was made
+    agreed: Agreement | None = None  # by which it was judged then
 
     def session(self) -> GateSession:
         """Return a fresh session on these inputs."""
-        return GateSession(self.options.gate, self.inventory, self.agreement, self.owed)
+        return GateSession(
+            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed
+        )
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""
@@ -146,33 +152,34 @@ def _may_be_destroyed(serials: Sequence[str], inventory: Inventory) -> None:
         raise NotAllowed(f"--allow-destructive: found {'; '.join(wrong)}; wanted {wanted}")
 
 
-def find_run(options: Options, name: str) -> Path:
-    """Evidence folder of a run, given as a folder or as a run id. Raises NotAllowed when there is none."""
-    for path in (Path(name), options.evidence / name):
-        if (path / "journal.jsonl").is_file():
-            return path
-    raise NotAllowed(f"found no run {name!r}: neither a folder with a journal.jsonl nor a run below {options.evidence}")
-
-
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
-    vouched(evidence, options.ledger)
+    came_to = then(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
-    inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
-    _may_be_destroyed(options.allow_destructive, inventory)
-    agreement = agreements.stored(start.acceptance)
-    owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
-    return Prepared(options, inventory, agreement, tuple(owed), stored=evidence)
-
-
-def code_version() -> str:
-    """Version of kvgate that judges."""
     try:
-        return version("kvgate")
-    except PackageNotFoundError:
-        return "unknown"
+        inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+        agreed = agreements.stored(start.acceptance)
+    except BadInput as error:
+        if start.code in ("", code_version()):
+            raise
+        raise NotAllowed(
+            f"run {evidence.run} was made by kvgate {start.code}, whose inventory or acceptance text this version "
+            f"({code_version()}) does not read: {error.faults[0]} ({len(error.faults)} such); judge it with that version"
+        ) from error
+    _may_be_destroyed(options.allow_destructive, inventory)
+    agreement = agreements.read() if options.replay_by == "installed" else agreed
+    owed = tuple(_owed(agreement, inventory, options.gate))
+    return Prepared(options, inventory, agreement, owed, stored=evidence, then=came_to, agreed=agreed)
+
+
+def _owed(agreement: Agreement, inventory: Inventory, gate: str) -> list[tuple[Owed, Thing]]:
+    """What a stored run owes. Rules that newer versions have for inventories refuse no run that was made before them."""
+    try:
+        return owed(agreement.acceptance, inventory.rack, gate)
+    except KeyError as error:
+        raise NotAllowed(f"the agreement selects on trait {error}, which this version does not know") from None
 
 
 def transport_for(inventory: Inventory) -> Transport:
@@ -217,6 +224,10 @@ def begin(prepared: Prepared) -> Started:
         session.answers = replay(prepared.stored)
         if problems := prepared.stored.verify().problems:
             session.trouble.append(f"the evidence is not what was written: {problems[0]}")
+        elif _owes_less(prepared):
+            session.trouble.append(
+                "this version owes less than the run did: see below what it does not judge; it cannot pass"
+            )
         elif not prepared.stored.notes("decision"):
             session.trouble.append(
                 "the evidence holds no decision: the run was not finished, or its end was cut off; it cannot pass"
@@ -230,6 +241,13 @@ def begin(prepared: Prepared) -> Started:
         return (_resume if prepared.options.only_stale else _anew)(prepared, session, session.ledger)
     except Unwritable as error:
         raise NotAllowed(str(error)) from error
+
+
+def _owes_less(prepared: Prepared) -> bool:
+    """Whether a blocking verdict that the run owed then is not owed by what it is judged by now."""
+    now = {item[:2] for item, _ in prepared.owed}
+    then_ = prepared.then.verdicts if prepared.then is not None else {}
+    return prepared.agreed is prepared.agreement and any(item.blocking and item[:2] not in now for item in then_)
 
 
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
@@ -261,6 +279,7 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "inventory": prepared.inventory.text,
         "acceptance": prepared.agreement.canonical(),
         "code": code_version(),
+        "modules": code.written(),
         "python": platform.python_version(),
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,

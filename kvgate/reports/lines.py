@@ -11,7 +11,8 @@ from typing import IO
 from checks.acceptance import Clause
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.collect import AGAIN
-from kvgate.gate.session import Judged
+from kvgate.gate.judged import Judged
+from kvgate.gate.stored import Then
 from kvgate.gate.trials import Moment
 from kvgate.gate.tried import Ended
 from kvgate.reports.messages import Reader, language
@@ -28,6 +29,17 @@ def refusal(error: Refused) -> str:
         head = read("refused before any host was contacted; {count} faults:", count=count)
         return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
     return read("refused before any host was contacted: {reason}", reason=str(error))
+
+
+def unvouched(then: Then, ledger: str, read: Reader) -> str | None:
+    """Return the warning that nobody vouches for a folder of evidence, or None where a ledger does."""
+    if then.vouched:
+        return None
+    return read(
+        "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
+        "that it is the one that was taken",
+        ledger=ledger,
+    )
 
 
 def one_line(clause: Clause, judged: Judged) -> str:
