@@ -104,7 +104,7 @@ def _restless(pairs: Sequence[Pair], rules: Rules) -> list[Phrase]:
             if len(values) > 1 and (variation := variation_percent(values)) > rules.variation_percent:
                 found.append(
                     say(
-                        "{what} of the {arm} varies by {variation:.1f} % from round to round, at most {limit} % is repeatable",
+                        "{what} of the {arm} varies from round to round by {variation:.1f} %; the limit is {limit} %",
                         what=what, arm=arm, variation=variation, limit=rules.variation_percent,
                     )
                 )  # fmt: skip
@@ -114,7 +114,7 @@ def _restless(pairs: Sequence[Pair], rules: Rules) -> list[Phrase]:
         if abs(change) > rules.drift_percent:
             found.append(
                 say(
-                    "TTFT p50 of the local arm drifted by {change:+.1f} % over the rounds, at most {limit} % may be chance",
+                    "over the rounds TTFT p50 of the local arm drifted by {change:+.1f} %; the limit is {limit} %",
                     change=change, limit=rules.drift_percent,
                 )
             )  # fmt: skip

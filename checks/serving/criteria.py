@@ -21,13 +21,13 @@ Weigh = Callable[[Decimal], Verdict]
 
 def drop(percent: Decimal, least: float, decimals: int | None = None) -> Verdict:
     """A drop of ``percent`` is at least ``least`` percent; compared as measured, or rounded to ``decimals`` first."""
-    required = say("TTFT p50 at least {least} % lower", least=_plain(least))
+    required = say("TTFT p50 lower by at least {least} %", least=_plain(least))
     return Verdict.of(_rounded(percent, decimals) >= Decimal(repr(least)), _shown(-percent, decimals), required, "%")
 
 
 def gain(percent: Decimal, low: float, high: float, decimals: int | None = 0) -> Verdict:
     """A gain of ``percent`` lies in the band. Below it STOP; above it UNDECIDED: no reference run was that much better."""
-    required = say("throughput {low} % to {high} % higher", low=_plain(low), high=_plain(high))
+    required = say("throughput higher by {low} % to {high} %", low=_plain(low), high=_plain(high))
     value, measured = _rounded(percent, decimals), _shown(percent, decimals)
     if value > Decimal(repr(high)):
         why = say("larger than any reference run: look for a weak baseline, or let both parties accept it by a waiver")
@@ -83,7 +83,7 @@ def _decided(point: Verdict, found: Comparison, rules: Rules, limits: tuple[floa
     """The verdict of the point estimate, if its interval is narrow enough to be one. All percentages are changes."""
     ends = ((found.interval.low - 1) * 100, (found.interval.high - 1) * 100)
     measured = say(
-        "{percent} ({local:.4g} -> {array:.4g} {unit}, {rounds} rounds, 95 % interval {low:+.1f} to {high:+.1f} %)",
+        "{percent} ({local:.4g} -> {array:.4g} {unit}, {rounds} rounds, interval of 95 %: {low:+.1f} to {high:+.1f} %)",
         percent=point.measured, local=found.local, array=found.array, unit=unit, rounds=len(found.ratios),
         low=ends[0], high=ends[1],
     )  # fmt: skip

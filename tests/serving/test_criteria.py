@@ -173,7 +173,7 @@ def test_rounds_that_do_not_repeat_decide_nothing() -> None:
     rounds = list(pairs(throughput=1.35))
     slow = cell(run(requests=160, ttft=8.3, spread=0.05, seed=77), planned())
     rounds[2] = replace(rounds[2], array=slow)
-    assert "of the array arm varies by" in str(criteria.ttft_drop(rounds, RULES, least=25).note)
+    assert "of the array arm varies from round to round by" in str(criteria.ttft_drop(rounds, RULES, least=25).note)
 
 
 def test_many_reasons_are_counted_not_dropped() -> None:
