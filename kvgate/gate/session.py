@@ -139,7 +139,10 @@ class GateSession:
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         if self._trials is not None:
-            self._tried = self._trials.run()
+            try:
+                self._tried = self._trials.run()
+            finally:
+                self.remarks += [str(what) for what in self._trials.left]
         if self._rounds is not None:
             self._rounds.again()
 
