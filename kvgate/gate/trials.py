@@ -20,6 +20,7 @@ from kvgate.evidence.store import AskedProbe
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
+from kvgate.gate.signals import one_by_one
 from kvgate.gate.tried import AFTER, BEFORE, CLEAN, QUIET, ROUND, Ended, Tried, hidden, named
 from kvgate.transport.base import Answer, Batch, Command, Transport
 
@@ -210,7 +211,7 @@ class Trials:
             table.setdefault(one.step.host, {})[one.key] = one
         sent = {host: [one.command for one in ones.values() if one.line] for host, ones in table.items()}
         found: list[tuple[_Asked, Answer | CannotTell]] = []
-        for batch in self._transport.each({host: commands for host, commands in sent.items() if commands}):
+        for batch in one_by_one(self._transport.each({host: commands for host, commands in sent.items() if commands})):
             self._keep(batch, table[batch.host])
             found += [(table[batch.host][key], answer) for key, answer in batch.answers.items()]
         for host, ones in table.items():
