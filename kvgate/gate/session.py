@@ -148,7 +148,10 @@ class GateSession:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
         if self._trials is not None:
-            self._tried = self._trials.run()
+            try:
+                self._tried = self._trials.run()
+            finally:
+                self.remarks += [str(what) for what in self._trials.left]
         if self._rounds is not None:
             self._rounds.again()
 

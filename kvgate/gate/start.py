@@ -92,7 +92,7 @@ class Prepared:
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
             for trial in rehearsal.trials:
-                for step in trial.steps:
+                for step in trial.everything:
                     line = (step.host, step.probe.command())
                     clauses = found.get(line, ("", 1, []))[2]
                     clauses.append(test.owed.clause)
