@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -14,11 +14,14 @@ from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement
+from kvgate.campaign import seen
+from kvgate.campaign.scopes import Place
+from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
@@ -78,6 +81,8 @@ class GateSession:
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
+    before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
+    seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
     _waiting: list[Owed] = field(default_factory=list)
     _rounds: Rounds | None = None
 
@@ -110,8 +115,29 @@ class GateSession:
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
         hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
+        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
+        self._identify(rehearsal.hosts)
+
+    def identities(self, hosts: Collection[str]) -> list[Need]:
+        """What tells this rack from another; asked of every host that is asked anything, in the same session."""
+        return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
+
+    def _identify(self, hosts: Collection[str]) -> None:
+        """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
+        assert self.answers is not None  # noqa: S101 - called when they were asked
+        found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+        self.seen |= {one.place: one for one in found}
+        if self.ledger is not None and self.run is not None:
+            try:
+                self.ledger.see(self.run, [one.row() for one in found])
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.before is not None:
+            gate, passed = self.before
+            for phrase in seen.another(gate, passed, self.seen):
+                self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
 
     def look_again(self) -> None:
         """Ask the counters a second time; a run that is judged from stored answers asks nothing."""

@@ -16,6 +16,7 @@ from checks.acceptance import Text
 from checks.decision import Owed
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
+from kvgate.campaign import seen
 from kvgate.errors import KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
@@ -32,6 +33,10 @@ from kvgate.transport.base import Transport
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle
+
+
+#: Stands in a plan for what is asked to tell this rack from another.
+_IDENTITY = "identity"
 
 
 @dataclass(frozen=True)
@@ -74,12 +79,19 @@ class Prepared:
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
         first: set[tuple[str, str]] = set()
+        hosts: set[str] = set()
         for test in tests:
-            for need in session.rehearse([test]).needs:
+            rehearsal = session.rehearse([test])
+            hosts |= rehearsal.hosts
+            for need in rehearsal.needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+        for need in session.identities(hosts):
+            level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
+            found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
+            first.add((need.host, need.key))
         asked = tuple(
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
@@ -249,6 +261,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
         )
     session.run = run
     session.evidence = _reopened(prepared, run)
+    session.seen = seen.stored(ledger.seen(run))
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
         for item, stored in ledger.recorded(run).items()

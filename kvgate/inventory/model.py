@@ -10,6 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, 
 
 from checks import units
 
+#: The gates of a campaign, in order.
+GATES = ("G1", "G2", "G3", "G4")
+
 Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
 Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
 Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
@@ -33,6 +36,9 @@ Seconds = Annotated[
     BeforeValidator(units.parse_seconds),
     WithJsonSchema({"type": "string", "description": "number and unit, such as 15 s"}),
 ]
+
+
+Days = _quantity(units.parse_days, "28 d")
 
 
 class _Strict(BaseModel):
@@ -239,6 +245,31 @@ class Fabric(_Strict):
     traffic_class: Annotated[StrictInt, Field(ge=0, le=255)] | None = None
 
 
+class Planned(_Strict):
+    """When a gate is planned, both days included, and for how many days after it passed its PASS opens the next gate."""
+
+    start: Annotated[date, Field(strict=False)]
+    end: Annotated[date, Field(strict=False)]
+    valid: Days = 70  # type: ignore[valid-type]
+
+
+class PlannedGates(_Strict):
+    """All four gates: a plan without one of them is no plan of the campaign."""
+
+    G1: Planned
+    G2: Planned
+    G3: Planned
+    G4: Planned
+
+
+class Calendar(_Strict):
+    """The campaign's weeks, counted from ``begins``, and the gates in them."""
+
+    begins: Annotated[date, Field(strict=False)]
+    weeks: Annotated[StrictInt, Field(ge=1, le=104)] = 10
+    gates: PlannedGates
+
+
 class Rack(_Strict):
     """A whole inventory file."""
 
@@ -247,6 +278,7 @@ class Rack(_Strict):
     parties: Mapping[Name, Party]
     acceptance: Word | None = None  # overlay file, relative to the inventory
     simulated: StrictBool = False
+    calendar: Calendar | None = None
     defaults: Defaults = Defaults()
     profiles: Mapping[Name, Mapping[str, Any]] = {}
     hosts: Mapping[Name, Host]
