@@ -8,7 +8,7 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,20 @@ import pytest
 
 from checks.acceptance import Subject
 from checks.decision import Owed
-from checks.verdict import Outcome
+from checks.phrase import Phrase, say
+from checks.verdict import Outcome, Verdict
 from kvgate.errors import KvgateError, Refused
-from kvgate.gate.session import GateSession, GateTest, Judged
+from kvgate.gate import options as gate_options
+from kvgate.gate.code import code_version
+from kvgate.gate.judged import Judged
+from kvgate.gate.session import GateSession, GateTest
 from kvgate.gate.start import Prepared, Preview, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines
+from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_KNOWN = frozenset({"ask", "terms", "decide", "declared"})
+_KNOWN = frozenset({"ask", "measure", "terms", "decide", "declared"})
 
 #: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
 #: nothing, and what the others remember would be written beside whatever inventory was named.
@@ -72,6 +77,8 @@ class GateRun:
         self._things: dict[str, list[tuple[Owed, Thing]]] = {}
         for owed, thing in prepared.owed:
             self._things.setdefault(owed.clause, []).append((owed, thing))
+        self._bodies: dict[str, Callable[..., None]] = {}
+        self._unfit: dict[str, Phrase] = {}  # clauses of a stored run that this version's tests do not decide
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Send away the plugins that have no part in a gate run."""
@@ -80,6 +87,10 @@ class GateRun:
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None and not any(config.getoption(option, None) for option in wanted):
                 config.pluginmanager.unregister(plugin)
+        if self.prepared.then is not None:
+            warning = lines.unvouched(self.prepared.then, self.prepared.options.ledger, Reader(language()))
+            if warning:
+                sys.stderr.write(f"{warning}\n")
 
     # ---- what is collected
 
@@ -91,7 +102,9 @@ class GateRun:
         marks = [mark for mark in getattr(obj, "pytestmark", []) if isinstance(mark, pytest.Mark)]
         clause = next((str(mark.args[0]) for mark in marks if mark.name == "clause"), None)
         parameters = tuple(inspect.signature(obj).parameters)
-        self._check(f"{collector.path}::{name}", clause, parameters)
+        if not self._fits(f"{collector.path}::{name}", clause, parameters):
+            return []
+        self._bodies[clause or ""] = obj
         marks.append(getattr(pytest.mark, self.prepared.options.gate).mark)
         place = f"gates/{collector.path.relative_to(collector.path.parents[1]).as_posix()}"
         return [
@@ -106,16 +119,27 @@ class GateRun:
             for owed, thing in self._things.get(clause or "", ())
         ]
 
-    def _check(self, where: str, clause: str | None, parameters: Sequence[str]) -> None:
+    def _fits(self, where: str, clause: str | None, parameters: Sequence[str]) -> bool:
+        """Whether a test decides its clause. A stored run may have gone by an agreement that has it not, or otherwise."""
         if clause is None:
             raise pytest.UsageError(f"{where} names no clause: @pytest.mark.clause(...)")
         known = self.prepared.agreement.acceptance.clauses.get(clause)
+        if known is None and self.prepared.stored is not None:
+            return False
         if known is None:
             raise pytest.UsageError(f"{where} decides {clause}, which is no clause of gates/acceptance.yaml")
         about = [name for name in parameters if name not in _KNOWN]
+        if about != [known.subject.value] and self.prepared.stored is not None:
+            self._unfit[clause] = say(
+                "this version decides it about one {now}, the run's agreement about one {then}",
+                now=", ".join(about),
+                then=known.subject.value,
+            )
+            return False
         if about != [known.subject.value]:
             kinds = ", ".join(Subject)
             raise pytest.UsageError(f"{where} takes {about}, but {clause} is about one {known.subject} (of {kinds})")
+        return True
 
     # ---- the run
 
@@ -137,10 +161,11 @@ class GateRun:
         except Refused as error:
             raise pytest.UsageError(lines.refusal(error)) from None
         self.session = started.session
+        self.session.bodies = self._bodies
         items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
         with started:
             try:
-                started.look([item.test for item in items], lines.Progress(sys.stderr))
+                started.look([item.test for item in items], lines.Progress(sys.stderr), lines.Load(sys.stderr))
                 late = self.session.late
                 self._terminal()  # loaded while the counters run
                 self._judge(session, [item for item in items if item.test.owed not in late])
@@ -149,7 +174,18 @@ class GateRun:
                 self.session.trouble.append(str(error))
                 return True
             self._judge(session, [item for item in items if item.test.owed in late])
+        if self.prepared.stored is not None and session.config.args == [str(gate_options.folder(self.session.gate))]:
+            self._leave_open(self.session)
         return True
+
+    def _leave_open(self, session: GateSession) -> None:
+        """Say why clauses of a stored run are not decided: this version has no test that does."""
+        version = code_version()
+        for owed, _ in session.owed:
+            if owed.clause not in self._bodies:
+                none = say("kvgate {version} has no gate test that decides it", version=version)
+                verdict = Verdict.undecided(self._unfit.get(owed.clause, none))
+                session.record(owed, Judged(verdict, reason="NotDecidable"))
 
     def _judge(self, session: pytest.Session, items: Sequence[GateItem]) -> None:
         protocol = session.config.hook.pytest_runtest_protocol

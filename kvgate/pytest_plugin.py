@@ -28,6 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--{name}", metavar=metavar, default=None, help=f"{text}; also KVGATE_{name.upper()}")
         parser.addini(f"kvgate_{name}", text)
     group.addoption("--replay", metavar="RUN", default=None, help="judge a stored run again; no host is contacted")
+    group.addoption(
+        "--replay-by", choices=("stored", "installed"), default="stored",
+        help="judge a stored run by the agreement it went by (default), or by the acceptance document of this installation",
+    )  # fmt: skip
     group.addoption("--plan", action="store_true", help="print what is owed and every command; contact nothing")
     group.addoption("--allow-load", action="store_true", help="permit clauses that make load")
     group.addoption(
@@ -60,6 +64,7 @@ def _options(config: pytest.Config, gate: str) -> Options:
         ledger=value("ledger") or gate_options.DEFAULT_LEDGER,
         evidence=Path(value("evidence") or gate_options.DEFAULT_EVIDENCE),
         replay=config.getoption("replay"),
+        replay_by=config.getoption("replay_by"),
         plan=config.getoption("plan"),
         allow_load=config.getoption("allow_load"),
         allow_destructive=tuple(config.getoption("allow_destructive")),

@@ -28,6 +28,7 @@ class Scope(StrEnum):
     ACCELERATORS = "accelerators"
     STORAGE_PATH = "storage path"
     FABRIC = "fabric"
+    SERVING = "serving"
 
 
 NAMES: Mapping[Scope, Phrase] = {
@@ -41,14 +42,15 @@ NAMES: Mapping[Scope, Phrase] = {
     Scope.ACCELERATORS: say("accelerators"),
     Scope.STORAGE_PATH: say("storage path"),
     Scope.FABRIC: say("fabric"),
+    Scope.SERVING: say("serving"),
 }
 
 _MEASURED = frozenset(Scope) - {Scope.SYSTEM_DISKS, Scope.MANAGEMENT_PORTS}
 
-#: What each gate's answer rests on. G1 looks at everything; what is measured does not run over management ports or
-#: system disks; the soak runs on the array alone, so the local disk that G3 compared with may go.
+#: What each gate's answer rests on. G1 looks at all hardware; what is measured does not run over management ports or
+#: system disks, but with the models that are served; the soak does without the local disk that G3 compared with.
 DEPENDS: Mapping[str, frozenset[Scope]] = {
-    "G1": frozenset(Scope),
+    "G1": frozenset(Scope) - {Scope.SERVING},
     "G2": _MEASURED,
     "G3": _MEASURED,
     "G4": _MEASURED - {Scope.LOCAL_DISKS},
@@ -85,6 +87,9 @@ def ordered(rack: Rack) -> dict[Place, frozenset[str]]:
             found.setdefault((name, scope), set()).add(value)
     if rack.fabric is not None:
         found["", Scope.FABRIC] = {f"{key} {value}" for key, value in rack.fabric.model_dump(mode="json").items()}
+    if rack.serving is not None:
+        terms = rack.serving.model_dump(mode="json")
+        found["", Scope.SERVING] = {f"{key} {canonical(value)}" for key, value in terms.items()}
     return {place: frozenset(values) for place, values in found.items()}
 
 

@@ -25,6 +25,7 @@ class Options:
     ledger: str
     evidence: Path
     replay: str | None = None
+    replay_by: str = "stored"  # or "installed": by the acceptance document of this installation
     plan: bool = False
     allow_load: bool = False
     allow_destructive: tuple[str, ...] = ()

@@ -13,7 +13,7 @@ from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
-from kvgate.agreement import Agreement
+from kvgate.agreement import Agreement, differences
 from kvgate.campaign import seen
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
@@ -23,6 +23,11 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
+from kvgate.gate.comparison import Comparison, compare
+from kvgate.gate.judged import Judged
+from kvgate.gate.stored import Then, keep
+from kvgate.gate.trials import Tell, Trials
+from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
@@ -50,18 +55,8 @@ class GateTest:
 
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
-        known = {"ask": ask, "terms": terms, "decide": decide_, "declared": declared}
+        known = {"ask": ask, "measure": ask.measure, "terms": terms, "decide": decide_, "declared": declared}
         return {name: known.get(name, self.thing) for name in self.parameters}
-
-
-@dataclass
-class Judged:
-    """A verdict as recorded: how it was reached and on which evidence."""
-
-    verdict: Verdict
-    basis: str = "measured"  # or "declared"
-    reason: str = ""  # class name of what could not be told
-    evidence: tuple[int, ...] = ()
 
 
 @dataclass
@@ -83,8 +78,21 @@ class GateSession:
     decided: Decision | None = None  # as read back from the ledger
     before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
     seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
+    then: Then | None = None  # what a stored run came to, when it is judged again
+    agreed: Agreement | None = None  # by which it was judged then
+    bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
     _waiting: list[Owed] = field(default_factory=list)
     _rounds: Rounds | None = None
+    _trials: Trials | None = None
+    _tried: Tried | None = None
+
+    def comparison(self) -> Comparison | None:
+        """What differs from the stored verdicts and why; None for a run that is not judged again."""
+        if self.then is None:
+            return None
+        terms = differences(self.agreed.acceptance, self.agreement.acceptance) if self.agreed else ()
+        full = {item: self.judged.get(item) or Judged(verdict) for item, verdict in self.decision().verdicts}
+        return compare(self.then, full, terms, self.bodies)
 
     # ---- what will be asked
 
@@ -92,12 +100,12 @@ class GateSession:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
         rehearsal = Rehearsal()
         for test in tests:
-            known, clocks = len(rehearsal.needs), len(rehearsal.clocks)
+            known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
             with suppress(Rehearsed, Exception):
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
             # A disk is asked by the name its serial had; only the second look shows that it kept it.
             second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or len(rehearsal.clocks) > clocks:
+            if second or len(rehearsal.clocks) > clocks or len(rehearsal.trials) > trials:
                 rehearsal.late.add(test.owed)
         return rehearsal
 
@@ -107,10 +115,22 @@ class GateSession:
 
     def terms(self, owed: Owed) -> dict[str, Any]:
         """Limits of a clause: name -> value."""
-        return {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        found = {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        return found if self.then is None else _TermsThen(found)
 
-    def look(self, tests: Sequence[GateTest], transport: Transport, progress: Progress | None = None) -> None:
-        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then."""
+    def look(
+        self,
+        tests: Sequence[GateTest],
+        transport: Transport,
+        progress: Progress | None = None,
+        *,
+        watch: Transport | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then.
+
+        ``watch`` is a second way to the hosts and ``tell`` hears how far it is, both for clauses that make load.
+        """
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
@@ -119,6 +139,9 @@ class GateSession:
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
         self._identify(rehearsal.hosts)
+        if rehearsal.trials:
+            mark = f"kvgate:{self.evidence.run}"
+            self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
 
     def identities(self, hosts: Collection[str]) -> list[Need]:
         """What tells this rack from another; asked of every host that is asked anything, in the same session."""
@@ -140,7 +163,9 @@ class GateSession:
                 self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
 
     def look_again(self) -> None:
-        """Ask the counters a second time; a run that is judged from stored answers asks nothing."""
+        """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
+        if self._trials is not None:
+            self._tried = self._trials.run()
         if self._rounds is not None:
             self._rounds.again()
 
@@ -149,7 +174,7 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers)
+        asked = Asked(self.answers, self._kept_rounds)
         given: list[Verdict] = []
         try:
             test.body(**test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed)))
@@ -162,8 +187,16 @@ class GateSession:
         else:
             judged = self._given(test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
+        judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         self.record(test.owed, judged)
         return judged
+
+    def _kept_rounds(self) -> Tried:
+        """Rounds of trials, read from the evidence once, when the first clause asks for any."""
+        if self._tried is None:
+            assert self.answers is not None  # noqa: S101 - judged after looking
+            self._tried = Tried(self.answers)
+        return self._tried
 
     def _given(self, owed: Owed, given: Sequence[Verdict]) -> Judged:
         if len(given) != 1:
@@ -256,6 +289,7 @@ class GateSession:
     def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
         seal = Seal(0, "", "")
         if self.evidence is not None:
+            keep(self.evidence, self.judged)
             self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
             self.evidence.sync()
             check = self.evidence.verify()
@@ -272,6 +306,7 @@ class GateSession:
         self.write()
         if self.evidence is not None:
             with suppress(KvgateError):
+                keep(self.evidence, self.judged)
                 self.evidence.note("interrupted", why=why)
                 self.evidence.sync()
         if self.ledger is not None and self.run is not None:
@@ -279,6 +314,15 @@ class GateSession:
                 self.ledger.interrupt(self.run, why)
             except KvgateError as error:
                 self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
+
+
+class _TermsThen(dict[str, Any]):
+    """Limits of an agreement that may be older than the gate test that asks for them."""
+
+    def __missing__(self, name: str) -> Any:
+        raise CannotTell(
+            say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
+        )
 
 
 def _dry(*_: object, **__: object) -> Any:

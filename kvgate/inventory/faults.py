@@ -16,6 +16,7 @@ _PATTERNS = {
     r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$": "a MAC address such as b8:3f:d2:10:00:0a (lower case, in quotes)",
     r"^SHA256:[A-Za-z0-9+/]{43}$": "an OpenSSH fingerprint such as SHA256:... (43 characters, ssh-keygen -lf)",
     r"^/[A-Za-z0-9_./:-]*$": "an absolute path of letters, digits and _ . / : -",
+    r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$": "an address, a host name or an alias of ssh_config",
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name of letters, digits and _ . -, at most 63 characters",
 }
 

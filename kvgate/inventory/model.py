@@ -6,76 +6,56 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
+from pydantic import Field, StrictBool, StrictInt
 
-from checks import units
-
-#: The gates of a campaign, in order.
-GATES = ("G1", "G2", "G3", "G4")
-
-Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
-Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
-Mac = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-Path = Annotated[StrictStr, Field(pattern=r"^/[A-Za-z0-9_./:-]*$")]
-HostKey = Annotated[StrictStr, Field(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
-
-
-def _quantity(parse: Any, example: str) -> Any:
-    return Annotated[
-        int,
-        BeforeValidator(parse),
-        WithJsonSchema({"type": "string", "description": f"number and unit, such as {example}"}),
-    ]
+from kvgate.inventory.base import (
+    Bdf,
+    BitRate,
+    Bytes,
+    HostKey,
+    Mac,
+    Name,
+    Path,
+    Said,
+    Strict,
+    Target,
+    Word,
+)
+from kvgate.inventory.calendar import Calendar
+from kvgate.inventory.serving import Serving
 
 
-Bytes = _quantity(units.parse_bytes, "3.84 TB")
-BitRate = _quantity(units.parse_rate, "100 Gb/s")
-Seconds = Annotated[
-    float,
-    BeforeValidator(units.parse_seconds),
-    WithJsonSchema({"type": "string", "description": "number and unit, such as 15 s"}),
-]
-
-
-Days = _quantity(units.parse_days, "28 d")
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Party(_Strict):
+class Party(Strict):
     """One of the two sides that sign."""
 
     key: Word
 
 
-class Declaration(_Strict):
+class Declaration(Strict):
     """A fact that kvgate cannot ask for (switch, closed array), with who answers for it."""
 
     clause: Word
     subject: Word
-    value: Word
+    value: Said
     conforms: StrictBool
     by: Word
     on: Annotated[date, Field(strict=False)]
 
 
-class Pcie(_Strict):
+class Pcie(Strict):
     """A PCI Express link as ordered: generation 1..6 and lanes."""
 
     gen: Annotated[StrictInt, Field(ge=1, le=6)]
     lanes: Annotated[StrictInt, Field(ge=1, le=32)]
 
 
-class Disk(_Strict):
+class Disk(Strict):
     """One NVMe disk. Its serial is its identity; kernel names are never written down."""
 
     serial: Word
     model: Word
     firmware: Word
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     role: Literal["member", "baseline", "system"] = "member"
     scratch: StrictBool = False
     bdf: Bdf | None = None
@@ -83,16 +63,16 @@ class Disk(_Strict):
     lba: Literal[512, 4096] = 4096  # bytes a logical block
 
 
-class Raid(_Strict):
+class Raid(Strict):
     """One md array of this host."""
 
     device: Path
     level: Literal["raid0", "raid1", "raid10"]
     members: Annotated[StrictInt, Field(ge=1, le=64)]
-    chunk: Bytes  # type: ignore[valid-type]
+    chunk: Bytes
 
 
-class Nic(_Strict):
+class Nic(Strict):
     """One Ethernet port. ``name`` is the kernel's, ``mac`` its identity."""
 
     name: Name
@@ -100,7 +80,7 @@ class Nic(_Strict):
     role: Literal["storage", "management"] = "storage"
     driver: Word
     firmware: Word
-    speed: BitRate  # type: ignore[valid-type]
+    speed: BitRate
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     address: Word | None = None
     rdma: Name | None = None
@@ -114,7 +94,7 @@ class Nic(_Strict):
     switch_port: Word | None = None
 
 
-class Mount(_Strict):
+class Mount(Strict):
     """One filesystem that must be mounted. ``device`` is a stable name (md device, by-id path) when agreed."""
 
     path: Path
@@ -122,13 +102,13 @@ class Mount(_Strict):
     device: Path | None = None
     options: tuple[Word, ...] = ()
     forbidden: tuple[Word, ...] = ()
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     stripe: Annotated[StrictInt, Field(ge=1)] | None = None
-    chunk: Bytes | None = None  # type: ignore[valid-type]
+    chunk: Bytes | None = None
     arm: Name | None = None
 
 
-class Connection(_Strict):
+class Connection(Strict):
     """One NVMe-oF subsystem that this host is connected to. Times in seconds; -1 s is written ``never``."""
 
     nqn: Word
@@ -146,13 +126,13 @@ class Connection(_Strict):
     keep_alive: Annotated[StrictInt, Field(ge=1)] = 5
 
 
-class Accelerators(_Strict):
+class Accelerators(Strict):
     """All accelerators of one host: they are ordered alike and must be alike."""
 
     platform: Literal["rocm", "ascend", "nvidia"]
     model: Word
     count: Annotated[StrictInt, Field(ge=1, le=64)]
-    memory: Bytes  # type: ignore[valid-type]
+    memory: Bytes
     driver: Word
     runtime: Word
     firmware: Word | None = None
@@ -163,7 +143,7 @@ class Accelerators(_Strict):
     nvswitch: StrictBool = False
 
 
-class Cpu(_Strict):
+class Cpu(Strict):
     """Processors of one host."""
 
     model: Word
@@ -171,15 +151,15 @@ class Cpu(_Strict):
     cores: Annotated[StrictInt, Field(ge=1)]  # physical cores of all sockets
 
 
-class Memory(_Strict):
+class Memory(Strict):
     """Main memory of one host."""
 
-    size: Bytes  # type: ignore[valid-type]
+    size: Bytes
     dimms: Annotated[StrictInt, Field(ge=1)]
     speed: Annotated[StrictInt, Field(ge=800)]  # MT/s
 
 
-class Service(_Strict):
+class Service(Strict):
     """The systemd unit whose limits count (not those of the SSH shell)."""
 
     unit: Word
@@ -187,7 +167,7 @@ class Service(_Strict):
     nofile: Annotated[StrictInt, Field(ge=1024)] = 1048576
 
 
-class System(_Strict):
+class System(Strict):
     """What the machine is apart from disks, ports and accelerators."""
 
     cpu: Cpu
@@ -202,11 +182,11 @@ class System(_Strict):
     hugepages: Annotated[StrictInt, Field(ge=0)] = 0
 
 
-class Host(_Strict):
+class Host(Strict):
     """One machine: how to reach it and everything that was ordered with it."""
 
     role: Literal["array", "node"]
-    address: Word
+    address: Target
     port: Annotated[StrictInt, Field(ge=1, le=65535)] = 22
     user: Word | None = None
     become: Literal["none", "sudo"] | None = None
@@ -225,7 +205,7 @@ class Host(_Strict):
     accelerators: Accelerators | None = None
 
 
-class Defaults(_Strict):
+class Defaults(Strict):
     """What applies to every host that does not say otherwise."""
 
     user: Word | None = None
@@ -233,7 +213,7 @@ class Defaults(_Strict):
     identity: Word | None = None
 
 
-class Fabric(_Strict):
+class Fabric(Strict):
     """What was agreed for the storage network, the same on every port and switch."""
 
     pfc_priority: Annotated[StrictInt, Field(ge=0, le=7)]
@@ -243,34 +223,10 @@ class Fabric(_Strict):
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     roce_mtu: Annotated[StrictInt, Field(ge=256, le=4096)] = 4096
     traffic_class: Annotated[StrictInt, Field(ge=0, le=255)] | None = None
+    networks: tuple[Word, ...] = ()  # where storage ports have their addresses; none: not checked
 
 
-class Planned(_Strict):
-    """When a gate is planned, both days included, and for how many days after it passed its PASS opens the next gate."""
-
-    start: Annotated[date, Field(strict=False)]
-    end: Annotated[date, Field(strict=False)]
-    valid: Days = 70  # type: ignore[valid-type]
-
-
-class PlannedGates(_Strict):
-    """All four gates: a plan without one of them is no plan of the campaign."""
-
-    G1: Planned
-    G2: Planned
-    G3: Planned
-    G4: Planned
-
-
-class Calendar(_Strict):
-    """The campaign's weeks, counted from ``begins``, and the gates in them."""
-
-    begins: Annotated[date, Field(strict=False)]
-    weeks: Annotated[StrictInt, Field(ge=1, le=104)] = 10
-    gates: PlannedGates
-
-
-class Rack(_Strict):
+class Rack(Strict):
     """A whole inventory file."""
 
     rack: Name
@@ -283,4 +239,5 @@ class Rack(_Strict):
     profiles: Mapping[Name, Mapping[str, Any]] = {}
     hosts: Mapping[Name, Host]
     fabric: Fabric | None = None
+    serving: Serving | None = None
     declared: tuple[Declaration, ...] = ()

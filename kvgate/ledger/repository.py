@@ -15,7 +15,7 @@ from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict, number
 from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
-from kvgate.ledger import audit, begin, chain, queries, schema, seen
+from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
 from kvgate.ledger.models import DecisionEntry, Measurement, Run, VerdictEntry
 from kvgate.ledger.rows import (
@@ -25,6 +25,7 @@ from kvgate.ledger.rows import (
     SeenRow,
     Standing,
     StoredDecision,
+    StoredEnvelope,
     StoredVerdict,
     VerdictRow,
     Waived,
@@ -32,7 +33,7 @@ from kvgate.ledger.rows import (
 from kvgate.ledger.standing import standing, unlike
 
 __all__ = [
-    "Ledger", "Revision", "RunHandle", "RunRecord", "Standing", "StoredDecision", "StoredVerdict", "VerdictRow",
+    "Ledger", "Revision", "RunHandle", "RunRecord", "Standing", "StoredDecision", "StoredEnvelope", "StoredVerdict", "VerdictRow",
 ]  # fmt: skip
 
 
@@ -248,6 +249,32 @@ class Ledger:
         """Every text of the agreement that runs of the campaign went by, oldest first."""
         with self._store.reading("reading the agreements") as connection:
             return queries.revisions(connection, campaign)
+
+    def keep_envelope(
+        self, kind: str, campaign: str, content: bytes, document: str, run: str | None = None
+    ) -> StoredEnvelope:
+        """Keep the bytes of a signed document; the same bytes again add nothing. ``document`` is its statement's digest.
+
+        Raises Unwritable when it does not read back.
+        """
+        found = StoredEnvelope(kind, campaign, run, document, content, now_utc())
+        with self._store.writing(f"keeping a {kind}") as connection:
+            envelopes.keep(connection, begin.campaign(connection, campaign, found.stored), found)
+        for stored in self.envelopes(campaign=campaign, kind=kind, run=run, document=document):
+            if stored.content == content:
+                return stored
+        raise Unwritable(f"ledger {self._store.place}: the {kind} of {campaign} does not read back as written")
+
+    def envelopes(
+        self,
+        campaign: str | None = None,
+        kind: str | None = None,
+        run: str | None = None,
+        document: str | None = None,
+    ) -> list[StoredEnvelope]:
+        """Signed documents, oldest first: a draft stands before the envelope that both parties have signed."""
+        with self._store.reading("reading signed documents") as connection:
+            return envelopes.select_envelopes(connection, campaign, kind, run, document)
 
     def check(self, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
         """Everything in the ledger that is not what was written, each by its name; none is good.

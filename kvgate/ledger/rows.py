@@ -123,3 +123,16 @@ class Revision:
     digest: str
     content: str
     frozen: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEnvelope:
+    """One signed document: ``kind`` is certificate, waiver, reopening, ticket or timestamp; ``digest`` is its statement's."""
+
+    kind: str
+    campaign: str
+    run: str | None
+    digest: str
+    content: bytes
+    stored: str = ""
+    id: int = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 import time
 from collections import Counter
 from typing import IO
@@ -9,9 +11,14 @@ from typing import IO
 from checks.acceptance import Clause
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.collect import AGAIN
-from kvgate.gate.session import Judged
+from kvgate.gate.judged import Judged
+from kvgate.gate.stored import Then
+from kvgate.gate.trials import Moment
+from kvgate.gate.tried import Ended
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
+
+_NOW_AND_THEN = 30.0  # seconds between lines where there is no terminal
 
 
 def refusal(error: Refused) -> str:
@@ -22,6 +29,17 @@ def refusal(error: Refused) -> str:
         head = read("refused before any host was contacted; {count} faults:", count=count)
         return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
     return read("refused before any host was contacted: {reason}", reason=str(error))
+
+
+def unvouched(then: Then, ledger: str, read: Reader) -> str | None:
+    """Return the warning that nobody vouches for a folder of evidence, or None where a ledger does."""
+    if then.vouched:
+        return None
+    return read(
+        "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
+        "that it is the one that was taken",
+        ledger=ledger,
+    )
 
 
 def one_line(clause: Clause, judged: Judged) -> str:
@@ -59,4 +77,50 @@ class Progress:
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
         self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+        self._stream.flush()
+
+
+class Load:
+    """How far the load of a run is: on a terminal one line that changes, else a line now and then."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream, self.read = stream, Reader(language())
+        self._terminal = stream.isatty()
+        self._said = 0.0
+
+    def __call__(self, moment: Moment) -> None:
+        """Tell one moment of a round."""
+        read = self.read
+        parts = [
+            read("round {number} of {of}", number=moment.number, of=moment.of),
+            read.phrase(moment.title),
+            read("about {minutes} min of load left", minutes=math.ceil(moment.left / 60)),
+        ]
+        if moment.ended is None and moment.live is None:
+            self._line(parts, lasting=not self._terminal)
+        elif moment.ended is None:
+            self._line([*parts, read.phrase(moment.live)], lasting=False)
+        else:
+            self._line([*parts[:2], self._outcome(moment.ended)], lasting=True)
+
+    def _outcome(self, ended: Ended) -> str:
+        if ended.void is not None:
+            return self.read("void: {why}", why=self.read.phrase(ended.void))
+        if ended.failed is not None:
+            return self.read("could not be told: {why}", why=self.read.phrase(ended.failed.phrase))
+        return self.read("measured")
+
+    def _line(self, parts: list[str], *, lasting: bool) -> None:
+        now = time.monotonic()
+        if not lasting and not self._terminal and now - self._said < _NOW_AND_THEN:
+            return
+        self._said = now
+        line = f"  {'  '.join(part for part in parts if part)}"
+        if self._terminal:
+            from rich.cells import set_cell_size  # as wide as a terminal shows it, Chinese too
+
+            width = shutil.get_terminal_size().columns - 1
+            self._stream.write(f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else ""))
+        else:
+            self._stream.write(line + "\n")
         self._stream.flush()

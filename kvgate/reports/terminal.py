@@ -14,9 +14,10 @@ from rich.text import Text
 from checks.decision import Decision, Owed
 from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
-from kvgate.gate.session import GateSession, Judged
+from kvgate.gate.judged import Judged
+from kvgate.gate.session import GateSession
 from kvgate.gate.start import Preview
-from kvgate.reports import basis
+from kvgate.reports import basis, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -89,6 +90,8 @@ def summary(session: GateSession, stream: IO[str]) -> None:
                 )
     for line in _basis(session, read):
         out.print(Text(line), soft_wrap=True)
+    for part in replay.compared(session, read):
+        out.print(part, soft_wrap=True)
     for line in dict.fromkeys((*session.remarks, *session.trouble)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     out.print(_foot(session, decision, read))

@@ -6,7 +6,7 @@ import pytest
 
 from kvgate.campaign.scopes import Scope, changes, fingerprint, ordered, touching
 from kvgate.inventory import reader
-from kvgate.inventory.model import GATES
+from kvgate.inventory.calendar import GATES
 from tests.inventory.test_reader import written
 
 TEXT = written(nodes=2)

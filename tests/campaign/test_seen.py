@@ -14,7 +14,7 @@ from kvgate.campaign import seen
 from kvgate.campaign.scopes import Place, Scope
 from kvgate.campaign.seen import Seen
 from kvgate.inventory import reader
-from kvgate.inventory.model import GATES
+from kvgate.inventory.calendar import GATES
 from lab.machine import Edit
 from lab.order import PLATFORMS
 from lab.rack import build

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from kvgate.inventory import reader
-from tests.inventory.test_reader import faults, only, written
+from tests.inventory.test_reader import faults, written
 
 PLAN = """calendar:
   begins: 2026-10-05
@@ -60,8 +60,3 @@ def test_days_that_cannot_be_are_refused(old: str, new: str, found: str) -> None
 )  # fmt: skip
 def test_what_is_no_plan_is_refused(old: str, new: str) -> None:
     assert all(fault.line for fault in faults(planned(old, new)))
-
-
-@pytest.mark.parametrize("party", ["buyer", "vendors"])
-def test_vendor_and_customer_sign_and_nobody_else(party: str) -> None:
-    assert party in only(written(nodes=1).replace("  customer:", f"  {party}:", 1)).found
