@@ -136,9 +136,17 @@ class Ledger:
                 connection.execute(insert(Measurement), numbers)
 
     def finish(
-        self, run: RunHandle, decision: Decision, *, seal: Seal = chain.NO_EVIDENCE, judgement: int = 1
+        self,
+        run: RunHandle,
+        decision: Decision,
+        *,
+        why: str = "",
+        seal: Seal = chain.NO_EVIDENCE,
+        judgement: int = 1,
     ) -> Outcome:
         """Decide a run: its rows are read back and compared, the decision is written, read back, and returned.
+
+        ``why`` tells the reasons for what has no verdict row.
 
         Raises Unwritable when anything does not read back as it was meant, and when it came to PASS or STOP already.
         """
@@ -150,7 +158,7 @@ class Ledger:
             if set(queries.owed(connection, run.id)) != {owed for owed, _ in decision.verdicts}:
                 raise Unwritable(f"ledger {self._store.place}: run {run.id} owes something else; nothing was decided")
         counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
-        self._conclude(run, "decided", decision.outcome, counts, "", seal, judgement)
+        self._conclude(run, "decided", decision.outcome, counts, _clean(why), seal, judgement)
         found = self.outcome(run) if judgement == 1 else None
         if found is not None and (found.problems or not found.decided or found.outcome is not decision.outcome):
             why = found.problems[0] if found.problems else f"{found.outcome} reads back"
@@ -159,8 +167,7 @@ class Ledger:
 
     def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
         """Note that a run ended before it was decided. It can be taken up again; until then it is UNDECIDED."""
-        clean = why.replace("\0", " ")[:2000]
-        self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), clean, seal, 1)
+        self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), _clean(why), seal, 1)
 
     def see(self, run: RunHandle, rows: Sequence[SeenRow]) -> None:
         """Add who answered in a run; of one host and scope the newest row counts. Raises Unwritable."""
@@ -221,6 +228,13 @@ class Ledger:
         return [
             item for item in self.owed(run) if item not in known or known[item].verdict.outcome is Outcome.UNDECIDED
         ]
+
+    def progress(self, run: RunHandle) -> tuple[int, int, int]:
+        """How many verdicts the run has, owes in all, and still has to tell; quick, whatever its size."""
+        with self._store.reading(f"reading how far run {run.id} came") as connection:
+            found, owed = queries.outcomes(connection, run.id), queries.owed(connection, run.id)
+        untold = sum(found.get(item[:2], Outcome.UNDECIDED.value) == Outcome.UNDECIDED.value for item in owed)
+        return len(found), len(owed), untold
 
     def outcome(self, run: RunHandle) -> Standing:
         """Compute what a run came to from its rows; rows that contradict or cannot be read are problems and never decide."""
@@ -324,6 +338,10 @@ class Ledger:
         for entry in earlier:
             if entry.judgement == judgement and entry.kind == "decided" and entry.outcome is not Outcome.UNDECIDED:
                 raise Unwritable(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
+
+
+def _clean(why: str) -> str:
+    return why.replace("\0", " ")[:2000]
 
 
 def _verdict(run: RunHandle, row: VerdictRow, judgement: int, utc: str) -> dict[str, object]:
