@@ -16,7 +16,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, select
 
 import kvgate.ledger.engine
 from checks.verdict import Outcome
@@ -25,7 +24,7 @@ from kvgate.ledger import schema
 from kvgate.ledger.engine import Store
 from kvgate.ledger.models import APPEND_ONLY, Base
 from kvgate.ledger.repository import Ledger
-from tests.ledger.sample import BAD, GOOD, OWED, begin, complete, decision, rows
+from tests.ledger.sample import BAD, GOOD, OWED, begin, complete, decision, put, rows
 
 MIGRATIONS = Path(schema.__file__).parent / "migrations"
 
@@ -51,18 +50,6 @@ def test_the_known_revisions_are_the_steps_there_are() -> None:
     config.set_main_option("script_location", str(MIGRATIONS))
     steps = [step.revision for step in ScriptDirectory.from_config(config).walk_revisions()]
     assert tuple(reversed(steps)) == schema.REVISIONS
-
-
-def put(store: Store, source: Ledger) -> None:
-    """Write a ledger's rows into the tables of another version; what that version has no table for is left out."""
-    with source._store.reading("copying") as found, store.writing("copying") as connection:
-        there = set(inspect(connection).get_table_names())
-        for table in Base.metadata.sorted_tables:
-            if table.name in there and (rows := [dict(row) for row in found.execute(select(table)).mappings()]):
-                connection.execute(table.insert(), rows)
-                if store.dialect == "postgresql" and "id" in table.c and table.name != "run":
-                    counter = f"pg_get_serial_sequence('{table.name}', 'id')"
-                    connection.exec_driver_sql(f"SELECT setval({counter}, (SELECT max(id) FROM {table.name}))")
 
 
 def test_every_step_up_keeps_the_rows(empty: str, tmp_path: Path) -> None:
