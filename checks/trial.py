@@ -49,10 +49,13 @@ class Live(Generic[Fact]):
 class Trial(Generic[Fact]):
     """Load of one kind: stages one after another, the steps of a stage at the same time on their hosts.
 
-    ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell
-    nothing and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go
-    on until it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes
-    as planned, for whoever shows progress.
+    ``prepare`` is done once before the first round of a sitting (laying out a file) and must be safe to do again;
+    ``clean`` once after its last round, whatever happened.
+
+    ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
+    and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
+    it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes as planned,
+    for whoever shows progress.
     """
 
     id: str
@@ -64,33 +67,45 @@ class Trial(Generic[Fact]):
     enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
     seconds: float = 0.0
     live: Live[Any] | None = field(default=None, compare=False)
+    prepare: tuple[tuple[Step, ...], ...] = ()
+    clean: tuple[Step, ...] = ()
 
     def __post_init__(self) -> None:
-        names = [step.name for step in self.steps]
-        if not names or len(set(names)) != len(names):
+        names = [step.name for step in self.everything]
+        if not self.steps or len(set(names)) != len(names):
             raise ValueError(f"steps of trial {self.id} are named {names}, wanted at least one and no name twice")
         if self.rounds < 1:
             raise ValueError(f"found {self.rounds} rounds of trial {self.id}, wanted at least 1")
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps in order."""
+        """The steps of a round, in order."""
         return tuple(step for stage in self.stages for step in stage)
+
+    @property
+    def preparation(self) -> tuple[Step, ...]:
+        """The steps that are done once before the first round of a sitting."""
+        return tuple(step for stage in self.prepare for step in stage)
+
+    @property
+    def everything(self) -> tuple[Step, ...]:
+        """Every step that may run."""
+        return (*self.preparation, *self.steps, *self.clean)
 
     @property
     def hosts(self) -> frozenset[str]:
         """Every host that takes part."""
-        return frozenset(step.host for step in self.steps)
+        return frozenset(step.host for step in self.everything)
 
     @property
     def level(self) -> Level:
         """The strongest level of its steps, at least load: a trial is never passive."""
-        return Level.DESTRUCTIVE if any(s.probe.level is Level.DESTRUCTIVE for s in self.steps) else Level.LOAD
+        return Level.DESTRUCTIVE if any(s.probe.level is Level.DESTRUCTIVE for s in self.everything) else Level.LOAD
 
     @property
     def key(self) -> str:
         """Name of the trial with a digest of everything it runs: rounds of another procedure are never taken for its own."""
-        text = "\0".join(f"{step.name}\0{step.host}\0{step.probe.command()}\0{step.always}" for step in self.steps)
+        text = "\0".join(f"{step.name}\0{step.host}\0{step.probe.command()}\0{step.always}" for step in self.everything)
         return f"{self.id}@{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     @property

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import pwd
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -14,14 +16,18 @@ from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement, differences
+from kvgate.campaign import seen
+from kvgate.campaign.scopes import Place
+from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.judged import Judged
+from kvgate.gate.signals import waiting
 from kvgate.gate.stored import Then, keep
 from kvgate.gate.trials import Tell, Trials
 from kvgate.gate.tried import Tried
@@ -33,8 +39,9 @@ if TYPE_CHECKING:  # the database is loaded when a run begins, not with every py
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
 
-#: Verdicts written at once: few transactions, and little to judge again after a crash.
-_GROUP = 512
+#: Verdicts written at once at most, and seconds after which they are written however few they are: few transactions, and
+#: little to ask again after a crash.
+_GROUP, _AFTER = 512, 0.5
 
 
 class NotDeclared(CannotTell):
@@ -73,10 +80,16 @@ class GateSession:
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
+    before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
+    seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
+    unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
+    ended: Phrase | None = None  # why the run ended before everything was judged
+    interrupted: bool = False  # it ended so, and that is stored
     then: Then | None = None  # what a stored run came to, when it is judged again
     agreed: Agreement | None = None  # by which it was judged then
     bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
     _waiting: list[Owed] = field(default_factory=list)
+    _written: float = field(default_factory=time.monotonic)
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
@@ -130,16 +143,41 @@ class GateSession:
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
         hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
+        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
+        self._identify(rehearsal.hosts)
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
 
+    def identities(self, hosts: Collection[str]) -> list[Need]:
+        """What tells this rack from another; asked of every host that is asked anything, in the same session."""
+        return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
+
+    def _identify(self, hosts: Collection[str]) -> None:
+        """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
+        assert self.answers is not None  # noqa: S101 - called when they were asked
+        found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+        self.seen |= {one.place: one for one in found}
+        if self.ledger is not None and self.run is not None:
+            try:
+                self.ledger.see(self.run, [one.row() for one in found])
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.before is not None:
+            gate, passed = self.before
+            for phrase in seen.another(gate, passed, self.seen):
+                self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
+
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
+        self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
         if self._trials is not None:
-            self._tried = self._trials.run()
+            try:
+                self._tried = self._trials.run()
+            finally:
+                self.remarks += [str(what) for what in self._trials.left]
         if self._rounds is not None:
             self._rounds.again()
 
@@ -151,7 +189,10 @@ class GateSession:
         asked = Asked(self.answers, self._kept_rounds)
         given: list[Verdict] = []
         try:
-            test.body(**test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed)))
+            with waiting():
+                test.body(
+                    **test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed))
+                )
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
@@ -221,18 +262,19 @@ class GateSession:
         """Keep a verdict; written to ledger and journal in groups."""
         self.judged[owed] = judged
         self._waiting.append(owed)
-        if len(self._waiting) >= _GROUP:
+        due = len(self._waiting) >= _GROUP or time.monotonic() - self._written > _AFTER
+        if due and not self.trouble:
             self.write()
 
     def write(self) -> None:
         """Write the waiting verdicts. A failure is remembered: the run cannot pass any more."""
-        waiting, self._waiting = self._waiting, []
-        if self.ledger is None or self.run is None:
-            return
         try:
-            self.ledger.record(self.run, [self._row(owed) for owed in waiting])
+            if self.ledger is not None and self.run is not None:
+                self.ledger.record(self.run, [self._row(owed) for owed in self._waiting])
+            self._waiting.clear()
         except KvgateError as error:
-            self.trouble.append(str(error))
+            self.trouble.append(str(error))  # they are tried once more at the end
+        self._written = time.monotonic()
 
     def _row(self, owed: Owed) -> VerdictRow:
         from kvgate.ledger.rows import VerdictRow
@@ -242,7 +284,28 @@ class GateSession:
 
     def decision(self) -> Decision:
         """Return the decision on what is recorded so far."""
-        return decide([item for item, _ in self.owed], {item: judged.verdict for item, judged in self.judged.items()})
+        verdicts = {item: judged.verdict for item, judged in self.judged.items()}
+        return decide([item for item, _ in self.owed], verdicts, self._why)
+
+    def _why(self, owed: Owed) -> Phrase:
+        """Why something owed has no verdict."""
+        if owed in self.unasked:
+            return self.unasked[owed]
+        if self.ended is not None:
+            return self.ended
+        if self.trouble:
+            return say("the run ended before this clause was decided: {why}", why=self.trouble[0])
+        return say("the run ended before this clause was decided")
+
+    @property
+    def kept(self) -> int:
+        """How many verdicts are in the ledger."""
+        return len(self.judged) - len(self._waiting)
+
+    def reasons(self) -> str:
+        """Return every reason why something owed has no verdict, each once, for the ledger."""
+        missing = (item for item, _ in self.owed if item not in self.judged)
+        return "; ".join(dict.fromkeys(str(self._why(item)) for item in missing))
 
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
@@ -271,13 +334,14 @@ class GateSession:
                 problem = check.problems[0] if check.problems else "its last line is another one"
                 raise Unwritable(f"evidence {self.evidence.path} does not read back as written: {problem}")
             seal = Seal(check.lines, check.head, check.root)
-        stored = ledger.finish(run, decision, seal=seal)
+        stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
             raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
         self.write()
+        self.interrupted = True
         if self.evidence is not None:
             with suppress(KvgateError):
                 keep(self.evidence, self.judged)
@@ -288,6 +352,16 @@ class GateSession:
                 self.ledger.interrupt(self.run, why)
             except KvgateError as error:
                 self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
+
+    def close(self) -> None:
+        """Let go of evidence and ledger."""
+        if self.evidence is not None:
+            try:
+                self.evidence.close()
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.ledger is not None:
+            self.ledger.close()
 
 
 class _TermsThen(dict[str, Any]):
@@ -308,5 +382,10 @@ def _said(verdict: Verdict) -> Phrase:
 
 
 def operator() -> str:
-    """Who runs this, as far as the machine knows."""
-    return os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER") or "unknown"
+    """Who runs this, as far as the machine knows: a name, or a number where the account has none (a container)."""
+    if named := os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER"):
+        return named
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +17,14 @@ from checks.decision import Owed
 from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
+from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate import code
 from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
+from kvgate.gate.earlier import Earlier, look, open_ended
 from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession, GateTest, operator
@@ -36,6 +39,10 @@ from kvgate.transport.base import Transport
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle
+
+
+#: Stands in a plan for what is asked to tell this rack from another.
+_IDENTITY = "identity"
 
 
 @dataclass(frozen=True)
@@ -82,15 +89,21 @@ class Prepared:
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
         first: set[tuple[str, str]] = set()
+        hosts: set[str] = set()
         for test in tests:
             rehearsal = session.rehearse([test])
+            hosts |= rehearsal.hosts
             for need in rehearsal.needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+        for need in session.identities(hosts):
+            level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
+            found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
+            first.add((need.host, need.key))
             for trial in rehearsal.trials:
-                for step in trial.steps:
+                for step in trial.everything:
                     line = (step.host, step.probe.command())
                     clauses = found.get(line, ("", 1, []))[2]
                     clauses.append(test.owed.clause)
@@ -197,6 +210,7 @@ class Started:
     session: GateSession
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
+    earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
@@ -214,7 +228,7 @@ class Started:
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         for transport in (self._transport, self._watch):
             if transport is not None:
-                transport.close()
+                transport.close()  # what runs on the hosts loses its channel and ends
 
 
 def begin(prepared: Prepared) -> Started:
@@ -251,6 +265,7 @@ def _owes_less(prepared: Prepared) -> bool:
 
 
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
+    earlier = open_ended(ledger, prepared.inventory.rack.campaign, prepared.options.gate)
     session.run = ledger.begin(
         gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
@@ -269,7 +284,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed})
+    return Started(session, {item for item, _ in prepared.owed}, earlier=earlier)
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -311,17 +326,27 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             "leave --only-stale away and start a new attempt"
         )
     session.run = run
-    session.evidence = _reopened(prepared, run)
+    session.seen = seen.stored(ledger.seen(run))
+    recorded = ledger.recorded(run)
+    earlier = look(ledger, run)
+    session.evidence = _reopened(prepared, run, bool(recorded))
     session.judged = {
-        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
-        for item, stored in ledger.recorded(run).items()
+        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)))
+    return Started(session, set(ledger.stale(run)), earlier=(earlier,))
 
 
-def _reopened(prepared: Prepared, run: RunHandle) -> Evidence:
-    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it."""
+def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
+    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it.
+
+    Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
+    """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
         if folder.is_dir():
             return Evidence.open(folder, write=True)
+    if judged or run.host != socket.gethostname():
+        raise NotAllowed(
+            f"run {run.id} was begun on {run.host} and its evidence is not here: found no {run.evidence}; go on where it "
+            "lies, or bring that folder here and name its parent with --evidence, or leave --only-stale away"
+        )
     return _evidence(prepared, run)

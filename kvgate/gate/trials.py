@@ -20,6 +20,7 @@ from kvgate.evidence.store import AskedProbe
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
+from kvgate.gate.signals import one_by_one
 from kvgate.gate.tried import AFTER, BEFORE, CLEAN, QUIET, ROUND, Ended, Tried, hidden, named
 from kvgate.transport.base import Answer, Batch, Command, Transport
 
@@ -69,16 +70,37 @@ class Trials:
         self._transport, self._watch, self._mark = transport, watch, mark
         self._tell = tell or (lambda _: None)
         self._done = 0.0
+        self.left: list[Phrase] = []  # what could not be cleaned up
 
     def run(self) -> Tried:
         """Make every round that is still wanted."""
         for trial in self.trials:
+            self._trial(trial)
+        return self.tried
+
+    def _trial(self, trial: Trial[Any]) -> None:
+        last = 0
+        try:
             for number in self._wanted(trial):
                 self._show(trial, number)
-                self._round(trial, number)
+                first, last = not last, number
+                self._round(trial, number, first=first)
                 self._done += trial.seconds
                 self._show(trial, number, ended=self.tried.round(trial, number))
-        return self.tried
+        finally:
+            if last and trial.clean:
+                self._tidy(trial, last)
+
+    def _tidy(self, trial: Trial[Any], number: int) -> None:
+        """Remove what the trial laid out; what could not be removed is told, for somebody must."""
+        asked = [_Asked(step, trial.place(number, step), step.probe, {}) for step in trial.clean]
+        for one, answer in self._ask(asked):
+            try:
+                found = answer if isinstance(answer, CannotTell) else read(one.step.host, one.step.probe, answer)
+            except CannotTell as error:
+                found = error
+            if isinstance(found, CannotTell):
+                self.left.append(say("{title}: not cleaned up: {why}", title=trial.title, why=found.phrase))
 
     def _wanted(self, trial: Trial[Any]) -> Iterator[int]:
         """Numbers of the rounds to make. One that could not be told ends the trial: the next would hammer on the same nail."""
@@ -101,23 +123,23 @@ class Trials:
 
     # ---- one round
 
-    def _round(self, trial: Trial[Any], number: int) -> None:
+    def _round(self, trial: Trial[Any], number: int, *, first: bool) -> None:
         self._evidence.note(f"{ROUND}-begun", trial=trial.key, id=trial.id, number=number, mark=self._mark)
         self._evidence.sync()
         try:
             with self._looking(trial, number):
-                self._stages(trial, number)
+                self._stages(trial, number, (*trial.prepare, *trial.stages) if first else trial.stages)
         finally:
             self._clean(trial, number)
         self._evidence.note(ROUND, trial=trial.key, id=trial.id, number=number)
         self._evidence.sync()
         self.tried.end(trial.key, number)
 
-    def _stages(self, trial: Trial[Any], number: int) -> None:
+    def _stages(self, trial: Trial[Any], number: int, stages: Sequence[Sequence[Step]]) -> None:
         well = self._quiet(trial, number)
         names = self._names(trial, number, BEFORE) if well else {}
         try:
-            for stage in trial.stages:
+            for stage in stages:
                 well = well and self._stage(trial, number, stage, names)
             if well:
                 self._names(trial, number, AFTER)
@@ -129,7 +151,7 @@ class Trials:
                 self._transport, self._watch = self._watch, self._transport
             raise
         finally:
-            for stage in trial.stages:
+            for stage in stages:
                 if late := tuple(step for step in stage if step.always and not self._kept(trial, number, step)):
                     self._stage(trial, number, late, names)
 
@@ -189,7 +211,7 @@ class Trials:
             table.setdefault(one.step.host, {})[one.key] = one
         sent = {host: [one.command for one in ones.values() if one.line] for host, ones in table.items()}
         found: list[tuple[_Asked, Answer | CannotTell]] = []
-        for batch in self._transport.each({host: commands for host, commands in sent.items() if commands}):
+        for batch in one_by_one(self._transport.each({host: commands for host, commands in sent.items() if commands})):
             self._keep(batch, table[batch.host])
             found += [(table[batch.host][key], answer) for key, answer in batch.answers.items()]
         for host, ones in table.items():

@@ -89,7 +89,7 @@ class Tried:
         kept = (
             self.answers.place(step.host, trial.place(number, step))
             for number in self.ended.get(trial.key, ())
-            for step in trial.steps
+            for step in trial.everything
         )
         return [number for number in kept if number is not None]
 
@@ -101,7 +101,8 @@ class Tried:
         facts: dict[str, Any] = {}
         try:
             self._quiet(trial, number)
-            for step in trial.steps:
+            prepared = [s for s in trial.preparation if self.answers.place(s.host, trial.place(number, s)) is not None]
+            for step in (*prepared, *trial.steps):
                 facts[step.name] = self.step(trial, number, step)
                 if step.must is not None and (why := step.must(facts[step.name])) is not None:
                     raise CannotTell(why)
@@ -142,7 +143,7 @@ class Tried:
 def named(trial: Trial[Any]) -> Mapping[str, list[Step]]:
     """Steps that ask a device by its serial, by host."""
     found: dict[str, list[Step]] = {}
-    for step in trial.steps:
+    for step in trial.everything:
         if step.probe.devices:
             found.setdefault(step.host, []).append(step)
     return found

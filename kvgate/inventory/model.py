@@ -6,73 +6,32 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictInt,
-    StrictStr,
-    WithJsonSchema,
+from pydantic import Field, StrictBool, StrictInt
+
+from kvgate.inventory.base import (
+    Bdf,
+    BitRate,
+    Bytes,
+    HostKey,
+    Mac,
+    Name,
+    Path,
+    Said,
+    Strict,
+    Target,
+    Word,
 )
-
-from checks import units
-
-Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
+from kvgate.inventory.calendar import Calendar
+from kvgate.inventory.serving import Serving
 
 
-def _no_blank_around(text: str) -> str:
-    # A blank at an end is never seen and never equal to what a device answers; text of blanks alone says nothing.
-    if text != text.strip() or not text.isprintable():
-        raise ValueError(f"found {text!r}, wanted text without blanks around it and without control characters")
-    return text
-
-
-def _says_something(text: str) -> str:
-    if not text.strip():
-        raise ValueError(f"found {text!r}, wanted words")
-    return text
-
-
-Word = Annotated[StrictStr, Field(min_length=1, max_length=512), AfterValidator(_no_blank_around)]
-Said = Annotated[StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_says_something)]
-Target = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$")]
-Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
-Mac = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-Path = Annotated[StrictStr, Field(pattern=r"^/[A-Za-z0-9_./:-]*$")]
-HostKey = Annotated[StrictStr, Field(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
-
-
-def _quantity(parse: Any, example: str) -> Any:
-    return Annotated[
-        int,
-        BeforeValidator(parse),
-        WithJsonSchema({"type": "string", "description": f"number and unit, such as {example}"}),
-    ]
-
-
-Bytes = _quantity(units.parse_bytes, "3.84 TB")
-BitRate = _quantity(units.parse_rate, "100 Gb/s")
-Seconds = Annotated[
-    float,
-    BeforeValidator(units.parse_seconds),
-    WithJsonSchema({"type": "string", "description": "number and unit, such as 15 s"}),
-]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Party(_Strict):
+class Party(Strict):
     """One of the two sides that sign."""
 
     key: Word
 
 
-class Declaration(_Strict):
+class Declaration(Strict):
     """A fact that kvgate cannot ask for (switch, closed array), with who answers for it."""
 
     clause: Word
@@ -83,20 +42,20 @@ class Declaration(_Strict):
     on: Annotated[date, Field(strict=False)]
 
 
-class Pcie(_Strict):
+class Pcie(Strict):
     """A PCI Express link as ordered: generation 1..6 and lanes."""
 
     gen: Annotated[StrictInt, Field(ge=1, le=6)]
     lanes: Annotated[StrictInt, Field(ge=1, le=32)]
 
 
-class Disk(_Strict):
+class Disk(Strict):
     """One NVMe disk. Its serial is its identity; kernel names are never written down."""
 
     serial: Word
     model: Word
     firmware: Word
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     role: Literal["member", "baseline", "system"] = "member"
     scratch: StrictBool = False
     bdf: Bdf | None = None
@@ -104,16 +63,16 @@ class Disk(_Strict):
     lba: Literal[512, 4096] = 4096  # bytes a logical block
 
 
-class Raid(_Strict):
+class Raid(Strict):
     """One md array of this host."""
 
     device: Path
     level: Literal["raid0", "raid1", "raid10"]
     members: Annotated[StrictInt, Field(ge=1, le=64)]
-    chunk: Bytes  # type: ignore[valid-type]
+    chunk: Bytes
 
 
-class Nic(_Strict):
+class Nic(Strict):
     """One Ethernet port. ``name`` is the kernel's, ``mac`` its identity."""
 
     name: Name
@@ -121,7 +80,7 @@ class Nic(_Strict):
     role: Literal["storage", "management"] = "storage"
     driver: Word
     firmware: Word
-    speed: BitRate  # type: ignore[valid-type]
+    speed: BitRate
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     address: Word | None = None
     rdma: Name | None = None
@@ -135,7 +94,7 @@ class Nic(_Strict):
     switch_port: Word | None = None
 
 
-class Mount(_Strict):
+class Mount(Strict):
     """One filesystem that must be mounted. ``device`` is a stable name (md device, by-id path) when agreed."""
 
     path: Path
@@ -143,13 +102,13 @@ class Mount(_Strict):
     device: Path | None = None
     options: tuple[Word, ...] = ()
     forbidden: tuple[Word, ...] = ()
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     stripe: Annotated[StrictInt, Field(ge=1)] | None = None
-    chunk: Bytes | None = None  # type: ignore[valid-type]
+    chunk: Bytes | None = None
     arm: Name | None = None
 
 
-class Connection(_Strict):
+class Connection(Strict):
     """One NVMe-oF subsystem that this host is connected to. Times in seconds; -1 s is written ``never``."""
 
     nqn: Word
@@ -167,13 +126,13 @@ class Connection(_Strict):
     keep_alive: Annotated[StrictInt, Field(ge=1)] = 5
 
 
-class Accelerators(_Strict):
+class Accelerators(Strict):
     """All accelerators of one host: they are ordered alike and must be alike."""
 
     platform: Literal["rocm", "ascend", "nvidia"]
     model: Word
     count: Annotated[StrictInt, Field(ge=1, le=64)]
-    memory: Bytes  # type: ignore[valid-type]
+    memory: Bytes
     driver: Word
     runtime: Word
     firmware: Word | None = None
@@ -184,7 +143,7 @@ class Accelerators(_Strict):
     nvswitch: StrictBool = False
 
 
-class Cpu(_Strict):
+class Cpu(Strict):
     """Processors of one host."""
 
     model: Word
@@ -192,15 +151,15 @@ class Cpu(_Strict):
     cores: Annotated[StrictInt, Field(ge=1)]  # physical cores of all sockets
 
 
-class Memory(_Strict):
+class Memory(Strict):
     """Main memory of one host."""
 
-    size: Bytes  # type: ignore[valid-type]
+    size: Bytes
     dimms: Annotated[StrictInt, Field(ge=1)]
     speed: Annotated[StrictInt, Field(ge=800)]  # MT/s
 
 
-class Service(_Strict):
+class Service(Strict):
     """The systemd unit whose limits count (not those of the SSH shell)."""
 
     unit: Word
@@ -208,7 +167,7 @@ class Service(_Strict):
     nofile: Annotated[StrictInt, Field(ge=1024)] = 1048576
 
 
-class System(_Strict):
+class System(Strict):
     """What the machine is apart from disks, ports and accelerators."""
 
     cpu: Cpu
@@ -223,7 +182,7 @@ class System(_Strict):
     hugepages: Annotated[StrictInt, Field(ge=0)] = 0
 
 
-class Host(_Strict):
+class Host(Strict):
     """One machine: how to reach it and everything that was ordered with it."""
 
     role: Literal["array", "node"]
@@ -246,7 +205,7 @@ class Host(_Strict):
     accelerators: Accelerators | None = None
 
 
-class Defaults(_Strict):
+class Defaults(Strict):
     """What applies to every host that does not say otherwise."""
 
     user: Word | None = None
@@ -254,7 +213,7 @@ class Defaults(_Strict):
     identity: Word | None = None
 
 
-class Fabric(_Strict):
+class Fabric(Strict):
     """What was agreed for the storage network, the same on every port and switch."""
 
     pfc_priority: Annotated[StrictInt, Field(ge=0, le=7)]
@@ -267,7 +226,7 @@ class Fabric(_Strict):
     networks: tuple[Word, ...] = ()  # where storage ports have their addresses; none: not checked
 
 
-class Rack(_Strict):
+class Rack(Strict):
     """A whole inventory file."""
 
     rack: Name
@@ -275,8 +234,10 @@ class Rack(_Strict):
     parties: Mapping[Name, Party]
     acceptance: Word | None = None  # overlay file, relative to the inventory
     simulated: StrictBool = False
+    calendar: Calendar | None = None
     defaults: Defaults = Defaults()
     profiles: Mapping[Name, Mapping[str, Any]] = {}
     hosts: Mapping[Name, Host]
     fabric: Fabric | None = None
+    serving: Serving | None = None
     declared: tuple[Declaration, ...] = ()

@@ -6,12 +6,16 @@ import math
 import shutil
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import IO
 
 from checks.acceptance import Clause
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.collect import AGAIN
+from kvgate.gate.earlier import Earlier
 from kvgate.gate.judged import Judged
+from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then
 from kvgate.gate.trials import Moment
 from kvgate.gate.tried import Ended
@@ -29,6 +33,52 @@ def refusal(error: Refused) -> str:
         head = read("refused before any host was contacted; {count} faults:", count=count)
         return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
     return read("refused before any host was contacted: {reason}", reason=str(error))
+
+
+def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
+    """Yield what became of the runs before this one, or which run is taken up now, and how to go on with one."""
+    read = Reader(language())
+    for one in found:
+        head = read(
+            "run {run} (attempt {number}, begun {when} UTC by {who} on {host})",
+            run=one.run.id,
+            number=one.run.attempt,
+            when=one.run.started[:19].replace("T", " "),
+            who=one.run.operator,
+            host=one.run.host,
+        )
+        far = read("{stored} of {owed} verdicts are stored", stored=one.stored, owed=one.owed)
+        if one.answers is not None:
+            far += read(", {answers} answers of hosts too", answers=one.answers)
+        if taken_up:
+            yield read("goes on with {run}: {far}; {count} are asked now", run=head, far=far, count=one.untold)
+        else:
+            yield f"{head}{read(': ')}{_fate(one, read)}{read('; ')}{far}"
+    if found and not taken_up:
+        yield read(
+            "this is a new attempt and asks everything; --only-stale goes on with the last run instead of beginning one"
+        )
+
+
+def _fate(one: Earlier, read: Reader) -> str:
+    if one.alive:
+        return read("another process is at it now")
+    if one.run.state == "started":
+        return read("it never ended: it was killed, its machine went down, or it runs elsewhere")
+    if one.run.state == "interrupted":
+        return read("it was interrupted: {why}", why=one.run.why)
+    return read("it ended UNDECIDED")
+
+
+def stored(session: GateSession) -> str:
+    """What an interrupted run leaves behind, and how to go on with it."""
+    read = Reader(language())
+    return read(
+        "{count} of {owed} verdicts and every answer so far are stored, the gate stays UNDECIDED; the same command with "
+        "--only-stale asks only the rest",
+        count=session.kept,
+        owed=len(session.owed),
+    )
 
 
 def unvouched(then: Then, ledger: str, read: Reader) -> str | None:
@@ -76,8 +126,9 @@ class Progress:
             parts.append(f"{times} x {reason}")
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
-        self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-        self._stream.flush()
+        with suppress(OSError):  # nobody may listen any more; the asking goes on
+            self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+            self._stream.flush()
 
 
 class Load:
@@ -120,7 +171,9 @@ class Load:
             from rich.cells import set_cell_size  # as wide as a terminal shows it, Chinese too
 
             width = shutil.get_terminal_size().columns - 1
-            self._stream.write(f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else ""))
+            line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
         else:
-            self._stream.write(line + "\n")
-        self._stream.flush()
+            line += "\n"
+        with suppress(OSError):
+            self._stream.write(line)
+            self._stream.flush()

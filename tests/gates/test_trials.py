@@ -236,3 +236,35 @@ def test_load_that_outlives_its_limit_is_told_as_such(evidence: Evidence) -> Non
         make(evidence, wanted).measured(wanted)
     assert time.monotonic() - began < 60
     assert living("kvgate:test-1") == 0
+
+
+def test_what_is_laid_out_once_is_laid_out_before_the_first_round_and_removed_after_the_last(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    lay = load("sh", "-c", f"echo laid >>{tmp_path}/file; wc -l <{tmp_path}/file", name="lay")
+    wanted = trial(
+        load("sh", "-c", f"wc -l <{tmp_path}/file"),
+        rounds=3, prepare=((lay,),), clean=(load("sh", "-c", f"rm {tmp_path}/file; echo 0", name="remove"),),
+    )  # fmt: skip
+    assert make(evidence, wanted).measured(wanted).facts == (1, 1, 1)
+    assert not (tmp_path / "file").exists()
+
+
+def test_a_preparation_that_fails_is_the_reason_and_is_cleaned_up_too(evidence: Evidence, tmp_path: Path) -> None:
+    wanted = trial(
+        load("echo", "1"),
+        prepare=((load("sh", "-c", "echo disk full >&2; exit 28", name="lay"),),),
+        clean=(load("sh", "-c", f"touch {tmp_path}/removed; echo 0", name="remove"),),
+    )
+    with pytest.raises(CommandFailed, match="disk full"):
+        make(evidence, wanted).measured(wanted)
+    assert (tmp_path / "removed").exists()
+
+
+def test_what_could_not_be_cleaned_up_is_told(evidence: Evidence) -> None:
+    remove = load("sh", "-c", "echo busy >&2; exit 1", name="remove")
+    trials = Trials(
+        [trial(load("echo", "1"), rounds=1, clean=(remove,))], LocalTransport(), Answers(evidence), "kvgate:test-1"
+    )
+    trials.run()
+    assert ["busy" in str(what) for what in trials.left] == [True]
