@@ -30,9 +30,9 @@ class Looked:
 
 
 def folder_of(run: RunRecord, root: Path | None) -> Path | None:
-    """Where the evidence of a run lies: below ``root``, or where it was written; None when it is not there."""
-    places = [root / run.id] if root is not None else []
-    return next((path for path in (*places, Path(run.evidence)) if (path / "journal.jsonl").is_file()), None)
+    """Where the evidence of a run lies: below ``root``, without one where it was written; None when it is not there."""
+    path = Path(run.evidence) if root is None else root / run.id
+    return path if (path / "journal.jsonl").is_file() else None
 
 
 def look(ledger: Ledger, run: RunRecord, root: Path | None) -> Looked:

@@ -71,6 +71,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         if command == "judge":
             words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
             return [json.loads(started("judge", *words).stdout)]
+        if command == "audit":
+            where = tmp_path / "elsewhere"  # with no evidence below it: something is found
+            return [told("audit", *stored.words, "--evidence", where, "--certificates", where)]
         if command.startswith("ledger "):
             exported = told("ledger", "export", tmp_path / "ledger", *stored.words)
             words = ("--ledger", f"sqlite:///{tmp_path}/there.db")
