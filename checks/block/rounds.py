@@ -76,7 +76,11 @@ def stands(path: str, filesystem: str) -> Any:
     def must(mounts: tuple[Mounted, ...]) -> Phrase | None:
         here = [one for one in mounts if one.target == path]
         if len(here) != 1:
-            return say("{count} filesystems are mounted at {path}: the load would fall on another disk", count=len(here), path=path)
+            return say(
+                "{count} filesystems are mounted at {path}: the load would fall on another disk",
+                count=len(here),
+                path=path,
+            )
         if here[0].filesystem != filesystem:
             return say("{path} is {found}, wanted {wanted}", path=path, found=here[0].filesystem, wanted=filesystem)
         if "ro" in here[0].options:

@@ -124,8 +124,11 @@ def _version(text: str) -> str:
     return lines(text)[0].strip()
 
 
-def _rate(before: tuple[diskstats.Moved, ...], after: tuple[diskstats.Moved, ...], seconds: float, pattern: Pattern) -> Phrase:
+def _rate(
+    before: tuple[diskstats.Moved, ...], after: tuple[diskstats.Moved, ...], seconds: float, pattern: Pattern
+) -> Phrase:
     """The busiest device's rate: what is loaded is what is busy."""
+
     def bytes_of(row: diskstats.Moved) -> int:
         return row.read_bytes if pattern.way.direction == "read" else row.written_bytes
 
