@@ -144,7 +144,7 @@ def _row(spaces: Collection[Space], path: str) -> Space | None:
 
 
 def _share(what: Phrase, part: int | None, total: int | None, least: float) -> Verdict:
-    if part is None or not total:
+    if part is None or not total or not 0 <= part <= total:
         return Verdict.undecided(say("{what} is not given", what=what), say("at least {least} %", least=least))
     return at_least(what, round(part * 100 / total, 1), least, "%")
 

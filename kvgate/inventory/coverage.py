@@ -65,7 +65,7 @@ def _host(host: Host) -> Iterator[Phrase]:
 
 
 def _system(system: System) -> Iterator[Phrase]:
-    # An empty list passes as "nothing agreed": true, and worth a word.
+    # Nothing agreed, nothing owed: that the clause is not asked is worth a word.
     for name, agreed in (("cmdline", system.cmdline), ("sysctl", system.sysctl), ("modules", system.modules)):
         if not agreed:
             yield say("nothing is agreed on '{name}'", name=name)

@@ -162,6 +162,9 @@ def _lanes(document: Document, here: Key, host: Host) -> Iterator[Fault]:
 
 
 def _system(document: Document, place: Key, system: System, simulated: bool) -> Iterator[Fault]:
+    for name, agreed in (("cmdline", system.cmdline), ("sysctl", system.sysctl), ("modules", system.modules)):
+        if not agreed and (*place, name) in document.keys:
+            yield document.fault((*place, name), "an empty list", "what was agreed, or no such key", key=True)
     if system.cpu.cores % system.cpu.sockets:
         found = f"{system.cpu.cores} in {system.cpu.sockets} sockets"
         yield document.fault((*place, "cpu", "cores"), found, "physical cores of all sockets, the same in each")

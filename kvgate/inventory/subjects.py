@@ -50,6 +50,10 @@ def _host_traits(host: Host) -> dict[str, object]:
     return {
         "system": system is not None,
         "service": system is not None and system.service is not None,
+        "cmdline": system is not None and bool(system.cmdline),
+        "sysctl": system is not None and bool(system.sysctl),
+        "modules": system is not None and bool(system.modules),
+        "rdma": system is not None and any(nic.role == "storage" and nic.rdma for nic in host.nics),
         "storage_nic": any(nic.role == "storage" for nic in host.nics),
     }
 

@@ -83,6 +83,7 @@ def test_the_members_are_the_ordered_disks_whatever_they_are_called() -> None:
     assert criteria.ordered_disks(host(members=parts), "md0", TREE, SERIALS).outcome is PASS
     assert criteria.ordered_disks(host(members=strange), "md0", TREE, SERIALS).outcome is STOP
     assert criteria.ordered_disks(host(), "md0", TREE, SERIALS[:3]).outcome is STOP
+    assert criteria.ordered_disks(host(members=()), "md0", TREE, []).outcome is UNDECIDED
     cross = tuple(MdMember(f"nvme{n}n1", n, ("in_sync",), 0) for n in range(2))
     assert criteria.ordered_disks(host(members=cross), "md0", CROSS, ["S-A", "S-B"]).outcome is PASS
 
