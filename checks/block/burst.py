@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -9,7 +10,7 @@ from statistics import fmean
 from checks.block.patterns import Pattern
 from checks.parsers import fio, iostat
 from checks.parsers.fio import Direction, FioRun
-from checks.parsers.iostat import Report
+from checks.parsers.iostat import Activity, Report
 from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, Streams, UnreadableOutput
 
@@ -22,6 +23,7 @@ _TOGETHER = (
     '"$@" 2>&1; status=$?; '
     'kill -INT "$watch" 2>/dev/null; wait "$watch"; exit "$status"'
 )
+_PATH = re.compile(r"nvme(\d+)c\d+n(\d+)")
 _IOSTAT = '{"sysstat"'
 
 
@@ -107,9 +109,8 @@ def watched(found: Burst, pattern: Pattern, device: str) -> Watched | Phrase:
     """Average of the whole seconds that iostat saw of a device, ramp and edges left out; or why there is none."""
     if not found.reports:
         return say("iostat did not watch: {why}", why=found.without)
-    rows = [next((one for one in report.devices if one.device == device), None) for report in found.reports]
-    inside = rows[pattern.ramp + _EDGE : pattern.ramp + pattern.seconds - _EDGE]
-    seen = [row for row in inside if row is not None]
+    inside = found.reports[pattern.ramp + _EDGE : pattern.ramp + pattern.seconds - _EDGE]
+    seen = [row for report in inside if (row := _row(report, device)) is not None]
     if len(seen) < max(1, pattern.seconds - 2 * _EDGE - 2):
         return say(
             "iostat saw {device} in {count} of {wanted} seconds", device=device, count=len(seen), wanted=pattern.seconds
@@ -117,3 +118,32 @@ def watched(found: Burst, pattern: Pattern, device: str) -> Watched | Phrase:
     reading = pattern.way.direction == "read"
     rate = fmean(row.read_bytes if reading else row.write_bytes for row in seen)
     return Watched(rate, fmean(row.utilisation for row in seen), fmean(row.queue for row in seen))
+
+
+def is_path_of(name: str, device: str) -> bool:
+    """Whether ``nvme1c0n1`` is a path of ``nvme1n1``: older kernels count on the paths and leave the multipath device at 0."""
+    found = _PATH.fullmatch(name)
+    return found is not None and f"nvme{found[1]}n{found[2]}" == device
+
+
+def _row(report: Report, device: str) -> Activity | None:
+    """One device in one second; of a multipath device whichever level the kernel counts on."""
+    own = next((one for one in report.devices if one.device == device), None)
+    paths = [one for one in report.devices if is_path_of(one.device, device)]
+    if own is None or (paths and own.reads == own.writes == 0):
+        return _together(device, paths) if paths else own
+    return own
+
+
+def _together(device: str, paths: Sequence[Activity]) -> Activity:
+    return Activity(
+        device,
+        sum(one.reads for one in paths),
+        sum(one.writes for one in paths),
+        sum(one.read_bytes for one in paths),
+        sum(one.write_bytes for one in paths),
+        max(one.read_wait_ms for one in paths),
+        max(one.write_wait_ms for one in paths),
+        sum(one.queue for one in paths),
+        max(one.utilisation for one in paths),
+    )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.block import burst as bursts
-from checks.block.burst import Burst, Watched
+from checks.block.burst import Burst, Watched, is_path_of
 from checks.block.patterns import Pattern
 from checks.nvme.facts import Health
 from checks.parsers.diskstats import Moved
@@ -102,10 +102,12 @@ def _device(mounts: tuple[Mounted, ...], path: str) -> tuple[str, bool]:
 def _served(facts: Mapping[str, Any], device: str, pattern: Pattern) -> int:
     def counter(moment: str) -> int:
         rows: tuple[Moved, ...] = facts[moment]
-        found = next((one for one in rows if one.device == device), None)
-        if found is None:
+        sizes = {one.device: one.read_bytes if reading else one.written_bytes for one in rows}
+        if device not in sizes:
             raise UnreadableOutput(f"/proc/diskstats has no {device}, which is mounted here")
-        return found.read_bytes if pattern.way.direction == "read" else found.written_bytes
+        return max(sizes[device], sum(size for name, size in sizes.items() if is_path_of(name, device)))
+
+    reading = pattern.way.direction == "read"
 
     before, after = counter("counters before"), counter("counters after")
     if after < before:

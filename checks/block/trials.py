@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from checks.block import rounds
 from checks.block.burst import burst
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
+from checks.lexing import lines
 from checks.nvme import probes as nvme
 from checks.parsers import diskstats, fio
 from checks.parsers.df import Space
 from checks.parsers.fio import FioRun
 from checks.phrase import Phrase, say
-from checks.probe import Level, Probe
+from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
 from checks.trial import Live, Step, Trial
 from checks.units import show_bytes
@@ -46,10 +48,14 @@ def on_file(
     size: int,
     serial: str | None = None,
     count: int = 3,
+    *,
+    at_most: int = 0,
+    enough: Callable[[Sequence[Round]], bool] | None = None,
 ) -> Trial[Round]:
     """Load a file of ``size`` bytes on the mount ``path`` in ``count`` rounds.
 
-    ``serial`` is the disk below it where it is a local one: its health is read around each round.
+    ``serial`` is the disk below it where it is a local one: its health is read around each round. ``enough`` lets rounds
+    go on until it holds or ``at_most`` were made.
     """
     folder = f"{path.rstrip('/')}/{FOLDER}"
     file = f"{folder}/{pattern.name}"
@@ -76,6 +82,8 @@ def on_file(
         clean=(Step("remove", host, _removed(folder)),),
         read=partial(rounds.read, pattern=pattern, path=path),
         rounds=count,
+        at_most=at_most,
+        enough=enough,
         seconds=pattern.seconds + pattern.ramp + 5.0,
         live=live,
     )
@@ -86,7 +94,7 @@ def kv_read(block: int, depth: int, seconds: int) -> Pattern:
     return Pattern(Way.RANDREAD, block, depth, seconds)
 
 
-def _room(path: str, size: int) -> object:
+def _room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
     def must(found: tuple[Space, ...]) -> Phrase | None:
         here = next((one for one in found if one.target == path), None)
         if here is None or here.available is None:
@@ -119,9 +127,10 @@ def _nothing(text: str) -> str:
 
 
 def _version(text: str) -> str:
-    from checks.lexing import lines
-
-    return lines(text)[0].strip()
+    found = lines(text)
+    if len(found) != 1 or not found[0].startswith("fio-"):
+        raise UnreadableOutput(f"found {text[:80]!r}, wanted one line as fio-3.33")
+    return found[0].strip()
 
 
 def _rate(
