@@ -134,12 +134,15 @@ def steady(rounds: Sequence[Round], range_percent: float, rise_percent: float, w
     return found.holds(range_percent, rise_percent)
 
 
-def added_latency(near: Measured[Round], far: Measured[Round], most_us: float) -> Verdict:
+def added_latency(near: Measured[Round], far: Measured[Round], most_us: float, most_variation: float) -> Verdict:
     """What the fabric adds to a single read: the difference of the medians at 50 percent, at most ``most_us``."""
     required = say("at most {most:g} us more than the local disk", most=most_us)
     sides = [_at(side, 50.0) for side in (near, far)]
     if not all(sides):
         return Verdict.undecided(say("fio kept no latency at 50 %"), required)
+    for side, values in zip((near, far), sides, strict=True):
+        if len(values) < 2 or variation_percent(values) > most_variation:
+            return Verdict.undecided(say("the rounds vary too much to tell: {cause}", cause=_cause(side)), required)
     local, remote = (median(side) for side in sides)
     shown = say("{added:+.1f} us ({far:.1f} us against {near:.1f} us)", added=remote - local, far=remote, near=local)
     quantity = Quantity("added latency", remote - local, "us")
