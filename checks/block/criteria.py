@@ -80,7 +80,7 @@ def device_agrees(measured: Measured[Round], tolerance: float) -> Verdict:
     def one(found: Round) -> Verdict:
         if isinstance(found.watched, Phrase):
             return Verdict.undecided(found.watched, required)
-        off = 100 * (found.watched.bytes_per_second / found.bytes_per_second - 1)
+        off = round(100 * (found.watched.bytes_per_second / found.bytes_per_second - 1), 6)
         shown = say(
             "{device}: {seen}/s by iostat, {said}/s by fio ({off:+.1f} %)",
             device=found.device, seen=show_bytes(int(found.watched.bytes_per_second)),
