@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -16,11 +16,14 @@ from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement, differences
+from kvgate.campaign import seen
+from kvgate.campaign.scopes import Place
+from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.judged import Judged
@@ -77,6 +80,8 @@ class GateSession:
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
+    before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
+    seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
     unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
     ended: Phrase | None = None  # why the run ended before everything was judged
     interrupted: bool = False  # it ended so, and that is stored
@@ -138,11 +143,32 @@ class GateSession:
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
         hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
+        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
+        self._identify(rehearsal.hosts)
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+
+    def identities(self, hosts: Collection[str]) -> list[Need]:
+        """What tells this rack from another; asked of every host that is asked anything, in the same session."""
+        return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
+
+    def _identify(self, hosts: Collection[str]) -> None:
+        """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
+        assert self.answers is not None  # noqa: S101 - called when they were asked
+        found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+        self.seen |= {one.place: one for one in found}
+        if self.ledger is not None and self.run is not None:
+            try:
+                self.ledger.see(self.run, [one.row() for one in found])
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.before is not None:
+            gate, passed = self.before
+            for phrase in seen.another(gate, passed, self.seen):
+                self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
 
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""

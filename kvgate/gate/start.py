@@ -17,6 +17,7 @@ from checks.decision import Owed
 from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
+from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
@@ -38,6 +39,10 @@ from kvgate.transport.base import Transport
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle
+
+
+#: Stands in a plan for what is asked to tell this rack from another.
+_IDENTITY = "identity"
 
 
 @dataclass(frozen=True)
@@ -84,13 +89,19 @@ class Prepared:
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
         first: set[tuple[str, str]] = set()
+        hosts: set[str] = set()
         for test in tests:
             rehearsal = session.rehearse([test])
+            hosts |= rehearsal.hosts
             for need in rehearsal.needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+        for need in session.identities(hosts):
+            level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
+            found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
+            first.add((need.host, need.key))
             for trial in rehearsal.trials:
                 for step in trial.everything:
                     line = (step.host, step.probe.command())
@@ -315,6 +326,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             "leave --only-stale away and start a new attempt"
         )
     session.run = run
+    session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)
     session.evidence = _reopened(prepared, run, bool(recorded))

@@ -42,6 +42,7 @@ def _quantity(parse: Any, example: str) -> Any:
 
 
 Bytes = _quantity(units.parse_bytes, "3.84 TB")
+Days = _quantity(units.parse_days, "28 d")
 BitRate = _quantity(units.parse_rate, "100 Gb/s")
 Seconds = Annotated[
     float,

@@ -21,6 +21,7 @@ from kvgate.inventory.base import (
     Target,
     Word,
 )
+from kvgate.inventory.calendar import Calendar
 from kvgate.inventory.serving import Serving
 
 
@@ -233,6 +234,7 @@ class Rack(Strict):
     parties: Mapping[Name, Party]
     acceptance: Word | None = None  # overlay file, relative to the inventory
     simulated: StrictBool = False
+    calendar: Calendar | None = None
     defaults: Defaults = Defaults()
     profiles: Mapping[Name, Mapping[str, Any]] = {}
     hosts: Mapping[Name, Host]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from ipaddress import ip_address
 
 from checks.units import show_bytes
 from kvgate.errors import Fault
+from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Connection, Host, Mount, Nic, Rack, Raid
 from kvgate.inventory.strict_yaml import Document, Key
 
@@ -22,12 +24,35 @@ def contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
     for role in ("array", "node"):
         if not any(host.role == role for host in rack.hosts.values()):
             yield document.fault(("hosts",), f"no host of role {role}", "an array and the nodes that use it")
+    yield from _calendar(document, rack)
     for name, host in rack.hosts.items():
         here: Key = ("hosts", name)
         yield from _storage(document, here, host)
         yield from _stripes(document, here, host, rack)
         yield from _network(document, here, host, rack)
         yield from _twice(document, here, host)
+
+
+def _calendar(document: Document, rack: Rack) -> Iterator[Fault]:
+    """A plan whose days cannot follow one another, or that ends after the campaign's last week."""
+    if (calendar := rack.calendar) is None:
+        return
+    last = calendar.begins + timedelta(weeks=calendar.weeks, days=-1)
+    before = calendar.begins
+    for gate in GATES:
+        planned = calendar.of(gate)
+        here: Key = ("calendar", "gates", gate)
+        if planned.start < before:
+            yield document.fault((*here, "start"), str(planned.start), f"{before} or later, as what comes before it")
+        if planned.end < planned.start:
+            yield document.fault((*here, "end"), f"{planned.end}, before its start", f"{planned.start} or later")
+        if planned.end > last:
+            yield document.fault(
+                (*here, "end"), str(planned.end), f"{last} or earlier, the end of week {calendar.weeks}"
+            )
+        if planned.valid < 1:
+            yield document.fault((*here, "valid"), f"{planned.valid} d", "at least 1 d")
+        before = planned.start
 
 
 def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from checks.verdict import number
 from kvgate.codec import canonical, digest, parse_object, printable
 from kvgate.errors import Damaged
-from kvgate.ledger import chain, envelopes, queries
+from kvgate.ledger import chain, envelopes, queries, seen
 from kvgate.ledger.models import AcceptanceRevision, InventorySnapshot, Measurement, VerdictEntry
 from kvgate.ledger.rows import RunRecord, StoredDecision, StoredVerdict
 from kvgate.ledger.standing import standing
@@ -76,6 +76,8 @@ def _entry(connection: Connection, entry: StoredDecision) -> list[str]:
     rows = queries.raw_verdicts(connection, entry.run, entry.judgement, last)
     if digest(canonical(rows)) != content.get("verdicts"):
         found.append(f"verdicts of run {entry.run} are not those that decision {entry.seq} was made on")
+    if "seen" in content and seen.differs(connection, entry.run, content["seen"]):
+        found.append(f"who answered in run {entry.run} is not what decision {entry.seq} was made on")
     return found
 
 

@@ -183,7 +183,7 @@ class DecisionEntry(Base):
     utc: Mapped[str]
     __table_args__ = (
         CheckConstraint(f"outcome IN {OUTCOMES}", name="outcome"),
-        CheckConstraint("kind IN ('decided', 'interrupted')", name="kind"),
+        CheckConstraint("kind IN ('decided', 'interrupted', 'waived')", name="kind"),
         Index(None, "run"),
     )
 
@@ -203,9 +203,24 @@ class Envelope(Base):
     __table_args__ = (UniqueConstraint("campaign_id", "sha256"), Index(None, "digest"), Index(None, "run"))
 
 
+class SeenEntry(Base):
+    """What answered in a run, one scope of one host: a JSON list of identities, or why they could not be told."""
+
+    __tablename__ = "seen"
+    id: Mapped[int] = mapped_column(Counter, primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"))
+    host: Mapped[str]
+    scope: Mapped[str]
+    content: Mapped[str]
+    untold: Mapped[str]
+    utc: Mapped[str]
+    __table_args__ = (Index(None, "run"),)
+
+
 #: Tables whose rows are never changed and never deleted.
 APPEND_ONLY = (
     "campaign", "inventory_snapshot", "acceptance_revision", "owed", "verdict", "measurement", "decision", "envelope",
+    "seen",
 )  # fmt: skip
 
 #: Columns of a run that may change until it is decided.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,18 +15,20 @@ from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict, number
 from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
-from kvgate.ledger import audit, begin, chain, envelopes, queries, schema
+from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
 from kvgate.ledger.models import DecisionEntry, Measurement, Run, VerdictEntry
 from kvgate.ledger.rows import (
     Revision,
     RunHandle,
     RunRecord,
+    SeenRow,
     Standing,
     StoredDecision,
     StoredEnvelope,
     StoredVerdict,
     VerdictRow,
+    Waived,
 )  # fmt: skip
 from kvgate.ledger.standing import standing, unlike
 
@@ -77,10 +79,12 @@ class Ledger:
         code: str,
         operator: str,
         simulated: bool,
+        after: tuple[int, str] | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        Raises ValueError when nothing is owed or something twice, NotAllowed when the ledger is busy, Unwritable.
+        ``after`` is the head of the decision log on which the attempt was allowed: it must still be that, and no attempt of
+        the campaign may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -89,6 +93,8 @@ class Ledger:
         with self._store.writing("beginning a run", before=True) as connection:
             before = queries.head(connection)
             campaign_id = begin.campaign(connection, campaign, started)
+            if after is not None:
+                begin.alone(connection, campaign, before or (0, chain.GENESIS), after)
             inventory_id, inventory_digest = begin.inventory(connection, inventory, fingerprint, started)
             acceptance_id, revision = begin.acceptance(connection, campaign_id, acceptance, acceptance_digest, started)
             columns: dict[str, object] = {
@@ -162,6 +168,23 @@ class Ledger:
     def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
         """Note that a run ended before it was decided. It can be taken up again; until then it is UNDECIDED."""
         self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), _clean(why), seal, 1)
+
+    def see(self, run: RunHandle, rows: Sequence[SeenRow]) -> None:
+        """Add who answered in a run; of one host and scope the newest row counts. Raises Unwritable."""
+        utc = now_utc()
+        with self._store.writing(f"recording who answered in run {run.id}") as connection:
+            seen.keep(connection, run.id, rows, utc)
+
+    def seen(self, run: RunHandle) -> list[SeenRow]:
+        """Who answered in a run, oldest row first."""
+        with self._store.reading(f"reading who answered in run {run.id}") as connection:
+            return seen.select_seen(connection, run.id)
+
+    def waive(self, run: RunHandle, decision: Decision, waivers: Sequence[Waived], why: str) -> None:
+        """Add what a decided run comes to without what both parties accept; the decision before it stays. Raises Unwritable."""
+        counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
+        more = {"waivers": [[one.clause, one.subject, one.document, one.until] for one in waivers]}
+        self._conclude(run, "waived", decision.outcome, counts, why, chain.NO_EVIDENCE, 1, more)
 
     def runs(self, campaign: str | None = None, gate: str | None = None) -> list[RunRecord]:
         """Every run, failed and interrupted ones too, oldest first."""
@@ -284,16 +307,18 @@ class Ledger:
         why: str,
         seal: Seal,
         judgement: int,
+        more: Mapping[str, object] | None = None,
     ) -> None:
         utc = now_utc()
         with self._store.writing(f"deciding run {run.id}") as connection:
             earlier = queries.decisions(connection, run.id)
-            self._open(earlier, run, judgement)
+            if kind != "waived":
+                self._open(earlier, run, judgement)
             last = queries.head(connection) or (0, chain.GENESIS)
             rows = queries.raw_verdicts(connection, run.id, judgement)
             content = chain.entry(
                 run, seq=last[0] + 1, judgement=judgement, kind=kind, outcome=outcome, counts=counts, why=why, seal=seal,
-                rows=rows, code=run.code, prev=last[1], utc=utc,
+                rows=rows, code=run.code, prev=last[1], utc=utc, more={**seen.seal(connection, run.id), **(more or {})},
             )  # fmt: skip
             row = {
                 "seq": last[0] + 1, "run": run.id, "judgement": judgement, "kind": kind, "outcome": outcome.value,
@@ -302,7 +327,7 @@ class Ledger:
                 "content": content, "prev": last[1], "hash": digest(content), "utc": utc,
             }  # fmt: skip
             connection.execute(insert(DecisionEntry), row)
-            if judgement == 1 and not any(entry.kind == "decided" for entry in earlier):
+            if judgement == 1 and kind != "waived" and not any(entry.kind == "decided" for entry in earlier):
                 end = {"state": kind, "ended": utc, "why": why}
                 changed = connection.execute(update(Run).where(Run.id == run.id).values(end)).rowcount
                 if changed != 1:
