@@ -15,6 +15,7 @@ from kvgate.reports import lines
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
     "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse", "ledger": "ledger",
+    "reference": "reference",
 }  # fmt: skip
 
 
