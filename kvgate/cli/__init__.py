@@ -14,7 +14,8 @@ from kvgate.reports import lines
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse",
+    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse", "ledger": "ledger",
+    "reference": "reference",
 }  # fmt: skip
 
 

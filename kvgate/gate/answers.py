@@ -90,6 +90,20 @@ class Answers:
                 with suppress(CannotTell):
                     self._parsed[place] = read(host, probe, kept)
 
+    def place(self, host: str, key: str) -> int | None:
+        """Evidence number of what was kept under a key of its own (a step of a trial), None where nothing was."""
+        return self._index.get((host, key, 0))
+
+    def step(self, host: str, key: str, probe: Probe[Fact]) -> Fact:
+        """Read what was kept under a key of its own. Raises CannotTell with the reason."""
+        number = self.place(host, key)
+        if number is None:
+            raise CannotTell(say("{host}: {tool} was not run in this round", host=host, tool=probe.tool))
+        kept = self.evidence.answer(number)
+        if isinstance(kept, StoredFailure):
+            raise kept.error()
+        return read(host, probe, kept)
+
     def _still_named(self, host: str, probe: Probe[Any]) -> None:
         # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial
         # must still have its name: a disk that was pulled and put back takes another one, and its old name may be another's.

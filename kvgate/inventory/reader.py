@@ -14,13 +14,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from kvgate.errors import BadInput, Fault
-from kvgate.inventory import strict_yaml
-from kvgate.inventory.faults import faults
+from kvgate.inventory import parties, strict_yaml
+from kvgate.inventory.faults import PLACEHOLDER, faults, once_each
 from kvgate.inventory.model import Rack
+from kvgate.inventory.plausible import impossible
 from kvgate.inventory.relations import contradictions
+from kvgate.inventory.serving_relations import serving_contradictions
 from kvgate.inventory.strict_yaml import Document, Key
 
-_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_BRACKETS = re.compile(r"<[^<>]*>")
+_LATER = re.compile(r"(?i:tbd|tba|to ?do|fixme|n/?a|x{3,}|\?+|\.{3}|…|to be (filled|defined|determined)\b.*)")
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Inventory:
 
 def read(path: FilePath) -> Inventory:
     """Read and check one inventory file. Raises BadInput with all faults, each with line and column."""
-    return _check(strict_yaml.read(path))
+    return _check(strict_yaml.read(path), path.parent)
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:
@@ -61,10 +64,11 @@ def parse(text: str, file: str = "inventory") -> Inventory:
     return _check(strict_yaml.parse(text, file))
 
 
-def _check(document: Document) -> Inventory:
+def _check(document: Document, folder: FilePath | None = None) -> Inventory:
+    """Check everything; key files only where the inventory is a file itself and not the text of a stored run."""
     found = list(document.faults)
     found += [
-        document.fault(path, f"the placeholder {text!r}", "the real value") for path, text in _placeholders(document)
+        document.fault(path, f"{PLACEHOLDER} {text!r}", "the real value") for path, text in _placeholders(document)
     ]
     if not isinstance(document.data, dict):
         raise BadInput((document.fault((), "no mapping", "the keys of an inventory: rack, campaign, parties, hosts"),))
@@ -77,9 +81,12 @@ def _check(document: Document) -> Inventory:
     found += _used_twice(document, data)
     if rack is not None:
         found += contradictions(document, rack)
+        found += serving_contradictions(document, rack)
+        found += impossible(document, rack)
+        found += parties.one_file_each(document, rack)
+        found += parties.good_keys(document, rack, folder) if folder is not None else ()
     if found or rack is None:
-        unique = dict.fromkeys(sorted(found, key=lambda fault: (fault.line, fault.column)))
-        raise BadInput(tuple(unique))
+        raise BadInput(once_each(found))
     return Inventory(rack, document.file, document.text)
 
 
@@ -96,7 +103,7 @@ def _leaves(data: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
 
 def _placeholders(document: Document) -> Iterator[tuple[Key, str]]:
     for path, value in _leaves(document.data):
-        if isinstance(value, str) and _PLACEHOLDER.search(value):
+        if isinstance(value, str) and (_BRACKETS.search(value) or _LATER.fullmatch(value.strip())):
             yield path, value
 
 

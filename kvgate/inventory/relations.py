@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from ipaddress import ip_address
 
+from checks.units import show_bytes
 from kvgate.errors import Fault
-from kvgate.inventory.model import Connection, Host, Nic, Rack
+from kvgate.inventory.calendar import GATES
+from kvgate.inventory.model import Connection, Host, Mount, Nic, Rack, Raid
 from kvgate.inventory.strict_yaml import Document, Key
 
 _IDENTITY = {"disks": "serial", "nics": "name", "mounts": "path", "nvmeof": "nqn", "raid": "device"}
@@ -21,11 +24,35 @@ def contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
     for role in ("array", "node"):
         if not any(host.role == role for host in rack.hosts.values()):
             yield document.fault(("hosts",), f"no host of role {role}", "an array and the nodes that use it")
+    yield from _calendar(document, rack)
     for name, host in rack.hosts.items():
         here: Key = ("hosts", name)
         yield from _storage(document, here, host)
+        yield from _stripes(document, here, host, rack)
         yield from _network(document, here, host, rack)
         yield from _twice(document, here, host)
+
+
+def _calendar(document: Document, rack: Rack) -> Iterator[Fault]:
+    """A plan whose days cannot follow one another, or that ends after the campaign's last week."""
+    if (calendar := rack.calendar) is None:
+        return
+    last = calendar.begins + timedelta(weeks=calendar.weeks, days=-1)
+    before = calendar.begins
+    for gate in GATES:
+        planned = calendar.of(gate)
+        here: Key = ("calendar", "gates", gate)
+        if planned.start < before:
+            yield document.fault((*here, "start"), str(planned.start), f"{before} or later, as what comes before it")
+        if planned.end < planned.start:
+            yield document.fault((*here, "end"), f"{planned.end}, before its start", f"{planned.start} or later")
+        if planned.end > last:
+            yield document.fault(
+                (*here, "end"), str(planned.end), f"{last} or earlier, the end of week {calendar.weeks}"
+            )
+        if planned.valid < 1:
+            yield document.fault((*here, "valid"), f"{planned.valid} d", "at least 1 d")
+        before = planned.start
 
 
 def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:
@@ -37,7 +64,15 @@ def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:
                 f"{raid.members} members, but {members} disks of role member",
                 "the same number",
             )
+    if host.role == "node" and not host.raid:
+        for index, disk in enumerate(host.disks):
+            if disk.role == "member":
+                wanted = "role: baseline or role: system, or the raid that it is a member of"
+                yield document.fault((*here, "disks", index), f"{disk.serial} as member, but no raid here", wanted)
     for index, mount in enumerate(host.mounts):
+        if both := sorted(set(mount.options) & set(mount.forbidden)):
+            found = f"{', '.join(both)}, which options asks for"
+            yield document.fault((*here, "mounts", index, "forbidden"), found, "each word in one of the two")
         if mount.path != "/" and (mount.path.endswith("/") or "//" in mount.path):
             clean = "/" + "/".join(part for part in mount.path.split("/") if part)
             yield document.fault((*here, "mounts", index, "path"), mount.path, f"{clean}, as the kernel writes it")
@@ -46,9 +81,51 @@ def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:
             yield document.fault((*here, "mounts", index, "device"), f"{mount.device}, which changes at boot", wanted)
 
 
+def _stripes(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[Fault]:
+    """Stripes that no array of this host, or of an array that serves it, can have."""
+    raids = [*host.raid, *(raid for other in rack.hosts.values() if other.role == "array" for raid in other.raid)]
+    ways = sorted({(data_disks(raid), raid.chunk) for raid in raids if raid.level != "raid1"})
+    for index, mount in enumerate(host.mounts):
+        place: Key = (*here, "mounts", index)
+        chunk: int | None = mount.chunk
+        if mount.stripe is None:
+            if chunk is not None:
+                yield document.fault((*place, "chunk"), "a chunk without a stripe", "stripe: the number of data disks")
+        elif mount.filesystem in _NETWORK:
+            yield document.fault((*place, "stripe"), f"a stripe on {mount.filesystem}", "no stripe: its server has it")
+        elif chunk is None:
+            yield document.fault((*place, "stripe"), "a stripe without its chunk", "chunk: as the array has it")
+        elif ways and (mount.stripe, chunk) not in ways:
+            wanted = " or ".join(f"{disks} x {_kib(size)}" for disks, size in ways)
+            found = f"{mount.stripe} x {_kib(chunk)}"
+            yield document.fault((*place, "stripe"), found, f"{wanted}, as raid says (data disks x chunk)")
+        else:
+            yield from _too_large(document, place, mount, host, rack)
+
+
+def data_disks(raid: Raid) -> int:
+    """Members whose data are their own: half of those of raid10."""
+    return raid.members // 2 if raid.level == "raid10" else raid.members
+
+
+def _kib(size: int) -> str:
+    return f"{size // 1024} KiB" if size % 1024 == 0 else f"{size} B"
+
+
+def _too_large(document: Document, place: Key, mount: Mount, host: Host, rack: Rack) -> Iterator[Fault]:
+    """A filesystem larger than the disks it stands on, by more than what rounding of sold sizes explains."""
+    owners = [one for one in (host, *rack.hosts.values()) if one.raid and (one is host or one.role == "array")]
+    sizes = [sum(disk.capacity for disk in one.disks if disk.role == "member") for one in owners]
+    if sizes and mount.capacity > max(sizes) * 1.02:
+        found = f"{show_bytes(mount.capacity)}, more than the members of the array hold"
+        yield document.fault((*place, "capacity"), found, f"at most {show_bytes(max(sizes))}")
+
+
 def _network(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[Fault]:
     if host.access == "commands" and not host.commands:
         yield document.fault((*here, "access"), "commands, but no list of them", "commands: [nvme, smartctl, ...]")
+    if host.access != "commands" and host.commands:
+        yield document.fault((*here, "commands"), f"a list, but access: {host.access}", "access: commands, or no list")
     if not any(nic.role == "storage" for nic in host.nics):
         yield document.fault((*here, "nics"), "no port of role storage", "the port that storage traffic takes")
     if host.role == "node" and not host.nvmeof and not any(one.filesystem in _NETWORK for one in host.mounts):
@@ -56,8 +133,13 @@ def _network(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[
             (*here, "nvmeof"), "a node without storage", "what this node is connected to, or an NFS mount"
         )
     for index, nic in enumerate(host.nics):
-        if rack.fabric is not None and nic.role == "storage" and nic.rdma and nic.mtu != rack.fabric.mtu:
+        if rack.fabric is None or nic.role != "storage":
+            continue
+        if nic.rdma and nic.mtu != rack.fabric.mtu:
             yield document.fault((*here, "nics", index, "mtu"), str(nic.mtu), f"{rack.fabric.mtu}, as fabric says")
+        elif nic.mtu > rack.fabric.mtu:
+            wanted = f"at most {rack.fabric.mtu}, as fabric says"
+            yield document.fault((*here, "nics", index, "mtu"), str(nic.mtu), wanted)
     for index, link in enumerate(host.nvmeof):
         place: Key = (*here, "nvmeof", index)
         ends = [nic for other in rack.hosts.values() for nic in other.nics if carries(nic, link)]
@@ -87,6 +169,21 @@ def carries(nic: Nic, link: Connection) -> bool:
 
 
 def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
+    slots: dict[str, Key] = {}
+    for group in ("disks", "nics"):
+        for index, part in enumerate(getattr(host, group)):
+            if part.bdf is not None and part.bdf in slots:
+                found = f"{part.bdf} a second time (first at {slots[part.bdf][0]}[{slots[part.bdf][1]}])"
+                yield document.fault((*here, group, index, "bdf"), found, "each slot once a host")
+            elif part.bdf is not None:
+                slots[part.bdf] = (group, index)
+    for group, word, values in (
+        ("nics", "rdma", [nic.rdma and f"{nic.rdma}/{nic.rdma_port}" for nic in host.nics]),
+        ("mounts", "arm", [mount.arm for mount in host.mounts]),
+    ):
+        for index, value in enumerate(values):
+            if value is not None and value in values[:index]:
+                yield document.fault((*here, group, index, word), f"{value} a second time", "each once a host")
     for group, identity in _IDENTITY.items():
         names = [getattr(part, identity) for part in getattr(host, group)]
         for index, value in enumerate(names):

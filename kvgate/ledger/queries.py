@@ -88,6 +88,13 @@ def verdicts(connection: Connection, run_id: str, judgement: int) -> list[Stored
     return found
 
 
+def outcomes(connection: Connection, run_id: str) -> dict[tuple[str, str], str]:
+    """Return the newest outcome of each clause and subject that the run itself judged, without reading the verdicts."""
+    entry = VerdictEntry
+    query = select(entry.clause, entry.subject, entry.outcome).where(entry.run == run_id, entry.judgement == 1)
+    return {(clause, subject): value for clause, subject, value in connection.execute(query.order_by(entry.id))}
+
+
 def raw_verdicts(connection: Connection, run_id: str, judgement: int, last: int | None = None) -> list[list[object]]:
     """Return the same rows with every column, as they are hashed; up to row ``last`` if given."""
     entry = VerdictEntry
