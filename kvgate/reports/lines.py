@@ -7,7 +7,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import IO
 
 from checks.acceptance import Clause
@@ -47,11 +46,16 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
             who=one.run.operator,
             host=one.run.host,
         )
-        far = read("{stored} of {owed} verdicts are stored", stored=one.stored, owed=one.owed)
+        far = read(
+            "{stored} of {owed} verdicts are stored, {count} still to be told",
+            stored=one.stored,
+            owed=one.owed,
+            count=one.untold,
+        )
         if one.answers is not None:
             far += read(", {answers} answers of hosts too", answers=one.answers)
         if taken_up:
-            yield read("goes on with {run}: {far}; {count} are asked now", run=head, far=far, count=one.untold)
+            yield read("goes on with {run}: {far}", run=head, far=far)
         else:
             yield f"{head}{read(': ')}{_fate(one, read)}{read('; ')}{far}"
     if found and not taken_up:
@@ -74,8 +78,8 @@ def stored(session: GateSession) -> str:
     """What an interrupted run leaves behind, and how to go on with it."""
     read = Reader(language())
     return read(
-        "{count} of {owed} verdicts and every answer so far are stored, the gate stays UNDECIDED; the same command with "
-        "--only-stale asks only the rest",
+        "{count} of {owed} verdicts are stored with the answers that they rest on, and the gate stays UNDECIDED; the same "
+        "command with --only-stale asks only the rest",
         count=session.kept,
         owed=len(session.owed),
     )
@@ -126,9 +130,8 @@ class Progress:
             parts.append(f"{times} x {reason}")
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
-        with suppress(OSError):  # nobody may listen any more; the asking goes on
-            self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-            self._stream.flush()
+        self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+        self._stream.flush()
 
 
 class Load:
@@ -174,6 +177,5 @@ class Load:
             line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
         else:
             line += "\n"
-        with suppress(OSError):
-            self._stream.write(line)
-            self._stream.flush()
+        self._stream.write(line)
+        self._stream.flush()
