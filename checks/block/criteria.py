@@ -75,7 +75,7 @@ def answers_within(measured: Measured[Round], percent: float, most_us: float, mo
 
 def device_agrees(measured: Measured[Round], tolerance: float) -> Verdict:
     """The device's own rate is fio's within ``tolerance`` percent in every round: nothing else was at work, no memory answered."""
-    required = say("the device's rate within {tolerance:g} % of fio's", tolerance=tolerance)
+    required = say("the device's rate within {tolerance:g} percent of fio's", tolerance=tolerance)
 
     def one(found: Round) -> Verdict:
         if isinstance(found.watched, Phrase):
@@ -94,7 +94,7 @@ def device_agrees(measured: Measured[Round], tolerance: float) -> Verdict:
 
 def client_is_free(measured: Measured[Round], most: float) -> Verdict:
     """The processes that make the load need at most ``most`` percent of a core: else the client is what was measured."""
-    required = say("at most {most:g} % of a core for each fio process", most=most)
+    required = say("at most {most:g} percent of a core for each fio process", most=most)
 
     def one(found: Round) -> Verdict:
         if found.cpu_percent is None:
@@ -107,7 +107,7 @@ def client_is_free(measured: Measured[Round], most: float) -> Verdict:
 def settled(measured: Measured[Round], range_percent: float, rise_percent: float, window: int) -> Verdict:
     """The last ``window`` rounds are steady as SNIA defines it: range and rise of the fitted line within percent of the mean."""
     required = say(
-        "{window} rounds with a range of at most {range:g} % and a rise of at most {rise:g} % of their mean",
+        "{window} rounds with a range of at most {range:g} and a rise of at most {rise:g} percent of their mean",
         window=window, range=range_percent, rise=rise_percent,
     )  # fmt: skip
     rates = [one.bytes_per_second for one in measured.facts]
@@ -183,7 +183,7 @@ def _cause(measured: Measured[Round]) -> Phrase:
     if heat and max(heat) - min(heat) >= 5:
         seen.append(say("the disk went from {low} to {high} C", low=min(heat), high=max(heat)))
     if busy and max(busy) >= 90:
-        seen.append(say("fio needed {cpu:.0f} % of a core", cpu=max(busy)))
+        seen.append(say("fio needed {cpu:.0f} percent of a core", cpu=max(busy)))
     watched = [found for found in measured.facts if isinstance(found.watched, Watched)]
     if any(
         found.watched.bytes_per_second > 1.05 * found.bytes_per_second
