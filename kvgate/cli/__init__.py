@@ -13,10 +13,24 @@ from kvgate.reports import lines
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
-    "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
-    "stamp": "verify", "parse": "parse", "ledger": "ledger", "audit": "audit",
-}  # fmt: skip
+    "demo": "demo",
+    "rack": "demo",
+    "inventory": "inventory",
+    "doctor": "doctor",
+    "runs": "runs",
+    "show": "runs",
+    "explain": "clauses",
+    "runbook": "clauses",
+    "judge": "judge",
+    "certify": "certify",
+    "cosign": "certify",
+    "verify": "verify",
+    "stamp": "verify",
+    "ledger": "ledger",
+    "audit": "audit",
+    "parse": "parse",
+    "reference": "reference",
+}
 
 
 #: Commands that never contact a host, so that nobody needs to be told so.
