@@ -26,6 +26,7 @@ _WHERE = {
     "cosign": "certify",
     "verify": "verify",
     "stamp": "verify",
+    "sheet": "verify",
     "ledger": "ledger",
     "parse": "parse",
     "reference": "reference",
@@ -33,7 +34,7 @@ _WHERE = {
 
 
 #: Commands that never contact a host, so that nobody needs to be told so.
-_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp"})
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "sheet"})
 
 
 class _Group(click.Group):
