@@ -192,7 +192,7 @@ class GateRun:
         gc.freeze()  # pytest collects garbage ten times at its end; nothing here needs to be looked through for it
         yield
         if self.session is not None:
-            self._terminal().summary(self.session, sys.stdout)
+            self._terminal().summary(self.session, sys.stdout, self.prepared.options)
 
     def _conclude(self, session: pytest.Session, exitstatus: int) -> None:
         if self.session is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from kvgate.cli import speech
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
 from kvgate.gate.sealed import vouched
@@ -15,21 +16,29 @@ from kvgate.gate.start import find_run
 from kvgate.reports.messages import Reader, language
 
 
-@click.command("judge")
+@click.command(
+    "judge",
+    help=speech.read(
+        "Judge RUN (a run id or an evidence folder) again with this version of the code. No host is "
+        "contacted.\n\n"
+        "The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED."
+    ),
+)
 @click.argument("run")
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help="where runs are kept",
+    help=speech.read("where runs are kept"),
 )  # fmt: skip
 @click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
-@click.option("--junitxml", type=click.Path(), help="write a JUnit report too")
+@click.option("--junitxml", type=click.Path(), help=speech.read("write a JUnit report too"))
 def judge(run: str, evidence: Path, ledger: str, junitxml: str | None) -> None:
-    """Judge RUN (a run id or an evidence folder) again with this version of the code. No host is contacted.
-
-    The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED.
-    """
+    """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
     if not vouched(stored, ledger):

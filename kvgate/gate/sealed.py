@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.phrase import say
 from kvgate.codec import Seal
 from kvgate.errors import NotAllowed, Refused, Unwritable
 from kvgate.evidence.store import Evidence
@@ -24,5 +25,12 @@ def vouched(evidence: Evidence, ledger: str) -> bool:
     last = entries[-1]
     check = evidence.verify(Seal(last.evidence_lines, last.evidence_head, last.evidence_root))
     if check.problems:
-        raise NotAllowed(f"evidence {evidence.path} is not what the ledger sealed on {last.utc}: {check.problems[0]}")
+        raise NotAllowed(
+            say(
+                "evidence {path} is not what the ledger sealed on {day}: {why}",
+                path=str(evidence.path),
+                day=str(last.utc),
+                why=check.problems[0],
+            )
+        )
     return True

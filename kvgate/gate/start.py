@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from checks.acceptance import Text
 from checks.decision import Owed
+from checks.phrase import say
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.errors import KvgateError, NotAllowed, Unwritable
@@ -94,14 +95,19 @@ def prepare(options: Options) -> Prepared:
         return _prepare_replay(options)
     if options.inventory is None:
         raise NotAllowed(
-            f"{options.gate} needs to know the rack: pytest -m {options.gate} --inventory FILE (or set KVGATE_INVENTORY)"
+            say(
+                "{gate} needs to know the rack: pytest -m {gate} --inventory FILE (or set KVGATE_INVENTORY)",
+                gate=options.gate,
+            )
         )
     inventory = reader.read(options.inventory)
     overlay = inventory.rack.acceptance
     agreement = agreements.read(options.inventory.parent / overlay if overlay else None)
     owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
     if not owed:
-        raise NotAllowed(f"{options.gate} owes nothing on this inventory: it names nothing that a clause is about")
+        raise NotAllowed(
+            say("{gate} owes nothing on this inventory: it names nothing that a clause is about", gate=options.gate)
+        )
     return Prepared(options, inventory, agreement, tuple(owed))
 
 
@@ -110,7 +116,14 @@ def find_run(options: Options, name: str) -> Path:
     for path in (Path(name), options.evidence / name):
         if (path / "journal.jsonl").is_file():
             return path
-    raise NotAllowed(f"found no run {name!r}: neither a folder with a journal.jsonl nor a run below {options.evidence}")
+    raise NotAllowed(
+        say(
+            "found {name!r}, wanted a run below {folder} or a folder with a journal.jsonl: `kvgate runs` lists them, "
+            "--evidence names another folder",
+            name=name,
+            folder=str(options.evidence),
+        )
+    )
 
 
 def _prepare_replay(options: Options) -> Prepared:
@@ -118,7 +131,9 @@ def _prepare_replay(options: Options) -> Prepared:
     vouched(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
-        raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
+        raise NotAllowed(
+            say("run {run} is a run of {is_}, not of {wanted}", run=evidence.run, is_=start.gate, wanted=options.gate)
+        )
     inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
     agreement = agreements.stored(start.acceptance)
     owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
@@ -240,12 +255,15 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     gate = prepared.options.gate
     run = ledger.unfinished(prepared.inventory.rack.campaign, gate)
     if run is None:
-        raise NotAllowed(f"no unfinished run of {gate} in this campaign: leave --only-stale away")
+        raise NotAllowed(say("no unfinished run of {gate} in this campaign: leave --only-stale away", gate=gate))
     same = (prepared.agreement.digest, prepared.inventory.fingerprint, prepared.inventory.text_digest)
     if (run.acceptance_digest, run.fingerprint, run.inventory_digest) != same:  # one word of the order is another order
         raise NotAllowed(
-            f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
-            "leave --only-stale away and start a new attempt"
+            say(
+                "run {run} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
+                "leave --only-stale away and start a new attempt",
+                run=run.id,
+            )
         )
     session.run = run
     session.evidence = _reopened(prepared, run)

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import insert, update
 
 from checks.decision import Decision, Owed
+from checks.phrase import say
 from checks.verdict import Outcome, Verdict, number
 from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
@@ -162,11 +163,20 @@ class Ledger:
 
     def run(self, name: str) -> RunRecord:
         """Return the run of that id, or the only one whose id begins so. Raises NotAllowed."""
+        if not name:
+            raise NotAllowed(say("found an empty name, wanted a run id or its beginning: `kvgate runs` lists them"))
         with self._store.reading(f"reading run {name}") as connection:
             found = queries.run(connection, name)
         if len(found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise NotAllowed(f"ledger {self._store.place} has {what} {name!r}: `kvgate runs` lists them")
+            text = say("ledger {place} has no run {name!r}", place=self._store.place, name=name)
+            if found:
+                text = say(
+                    "ledger {place} has {count} runs that begin with {name!r}",
+                    place=self._store.place,
+                    count=len(found),
+                    name=name,
+                )
+            raise NotAllowed(say("{what}: `kvgate runs` (with the same --ledger) lists them", what=text))
         return found[0]
 
     def unfinished(self, campaign: str, gate: str) -> RunRecord | None:

@@ -14,9 +14,10 @@ from rich.text import Text
 from checks.decision import Decision, Owed
 from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
+from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession, Judged
 from kvgate.gate.start import Preview
-from kvgate.reports import basis
+from kvgate.reports import basis, hints
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -25,10 +26,22 @@ _MANY = 4  # clauses that one reason keeps undecided, from which on it is told o
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to whoever started it: rich would end the process with the status of a STOP."""
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads: say so as every write does."""
+        raise BrokenPipeError
+
+
 def console(stream: IO[str]) -> Console:
     """Return a console that obeys NO_COLOR and keeps lines whole where no terminal is."""
-    terminal = Console(file=stream, highlight=False, emoji=False)
-    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, emoji=False, width=120)
+    terminal = _Console(file=stream, highlight=False, emoji=False, markup=False)
+    return (
+        terminal
+        if terminal.is_terminal
+        else _Console(file=stream, highlight=False, emoji=False, markup=False, width=120)
+    )
 
 
 def plan(preview: Preview, stream: IO[str]) -> None:
@@ -57,15 +70,15 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     hosts = len({planned.host for planned in preview.asked})
     out.print(
         read(
-            "{owed} verdicts owed, {commands} commands on {hosts} hosts",
-            owed=len(preview.owed),
-            commands=len(preview.asked),
-            hosts=hosts,
+            "{verdicts} owed, {commands} on {hosts}",
+            verdicts=read.ngettext("{count} verdict", "{count} verdicts", len(preview.owed)),
+            commands=read.ngettext("{count} command", "{count} commands", len(preview.asked)),
+            hosts=read.ngettext("{count} host", "{count} hosts", hosts),
         )
     )
 
 
-def summary(session: GateSession, stream: IO[str]) -> None:
+def summary(session: GateSession, stream: IO[str], options: Options) -> None:
     """The last lines of a gate run: the decision and everything that stands in its way, worst first."""
     read, out = Reader(language()), console(stream)
     decision = session.decided or session.decision()
@@ -81,6 +94,9 @@ def summary(session: GateSession, stream: IO[str]) -> None:
             shared = _shared(rows) if outcome is Outcome.UNDECIDED else {}
             for reason, owed in shared.items():
                 out.print(_one_reason(session, reason, owed, read, weight))
+                if session.run is not None:
+                    line = read("once that is mended: {command}", command=hints.again(options))
+                    out.print(Text("    " + line, style="dim"), soft_wrap=True)
             told = {item for items in shared.values() for item in items}
             rest = [owed for owed, _ in rows if owed not in told]
             for clause in dict.fromkeys(owed.clause for owed in rest):
@@ -91,7 +107,11 @@ def summary(session: GateSession, stream: IO[str]) -> None:
         out.print(Text(line), soft_wrap=True)
     for line in dict.fromkeys((*session.remarks, *session.trouble)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
-    out.print(_foot(session, decision, read))
+    out.print()
+    for line in _closing(session, read, options):
+        out.print(Text(line, style="dim"), soft_wrap=True)
+    style = STYLE[decision.outcome]
+    out.print(Rule(Text(f"{session.gate}: {decision.outcome.value}", style=style), align="left", style=style))
 
 
 def _basis(session: GateSession, read: Reader) -> Iterator[str]:
@@ -119,7 +139,8 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
-    line = read("{counts} blocking verdicts on {hosts} hosts", counts=read(", ").join(counts), hosts=len(rack.hosts))
+    hosts = read.ngettext("{count} host", "{count} hosts", len(rack.hosts))
+    line = read("blocking verdicts: {counts}, on {hosts}", counts=read(", ").join(counts), hosts=hosts)
     if advisory:
         line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
@@ -138,15 +159,17 @@ def _shared(rows: list[tuple[Owed, Verdict]]) -> dict[Phrase, list[Owed]]:
 
 def _one_reason(session: GateSession, reason: Phrase, owed: list[Owed], read: Reader, blocking: bool) -> RenderableType:
     clauses = list(dict.fromkeys(item.clause for item in owed))
-    head = read("{count} verdicts of {clauses} clauses for one reason:", count=len(owed), clauses=len(clauses))
+    head = read(
+        "{verdicts} of {clauses} for one reason:",
+        verdicts=read.ngettext("{count} verdict", "{count} verdicts", len(owed)),
+        clauses=read.ngettext("{count} clause", "{count} clauses", len(clauses)),
+    )
     parts = [
         Text.assemble((f"{_label(Outcome.UNDECIDED, read, blocking)} ", _style(Outcome.UNDECIDED, blocking)), head),
         Sentence(read.phrase(reason), style="bold"),
         Text(" ".join(clauses), style="cyan"),
         Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"),
     ]
-    if session.run is not None:
-        parts.append(Text(read("once that is mended: the same command with --only-stale asks them again"), style="dim"))
     return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
 
 
@@ -203,23 +226,12 @@ def _evidence(judged: Judged | None) -> str:
     return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
 
 
-def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
-    lines: list[str] = []
+def _closing(session: GateSession, read: Reader, options: Options) -> Iterator[str]:
     if session.evidence is not None:
-        lines.append(read("evidence: {path}", path=str(session.evidence.path)))
+        yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:
-        lines.append(
-            read("show again: kvgate show {run}; judge again without hosts: kvgate judge {run}", run=session.run.id)
-        )
-    return Group(
-        Text(""),
-        *(Text(line, style="dim") for line in lines),
-        Rule(
-            Text(f"{session.gate}: {decision.outcome.value}", style=STYLE[decision.outcome]),
-            align="left",
-            style=STYLE[decision.outcome],
-        ),
-    )
+        yield read("show again: {command}", command=hints.show(session.run.id, options))
+        yield read("judge again without hosts: {command}", command=hints.judge(session.run.id, options))
 
 
 def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
