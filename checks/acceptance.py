@@ -33,6 +33,9 @@ class Subject(StrEnum):
     MOUNT = "mount"
     CONNECTION = "connection"
     ACCELERATORS = "accelerators"
+    SHAPE = "shape"
+    ARM = "arm"
+    CONCURRENCY = "concurrency"
 
 
 class Origin(StrEnum):

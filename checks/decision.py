@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import SEVERITY, Outcome, Verdict
 
 
@@ -30,18 +30,20 @@ class Decision:
         return sum(owed.blocking is blocking and verdict.outcome is outcome for owed, verdict in self.verdicts)
 
 
-def decide(owed: Collection[Owed], verdicts: Mapping[Owed, Verdict]) -> Decision:
+def decide(
+    owed: Collection[Owed], verdicts: Mapping[Owed, Verdict], why: Callable[[Owed], Phrase] | None = None
+) -> Decision:
     """STOP if a blocking clause stops; else UNDECIDED if one was not decided; else PASS.
 
-    A run that owes no blocking verdict is UNDECIDED: a gate must never pass by asking nothing. Raises ValueError for a
-    verdict that nobody owes, and for one owed twice.
+    ``why`` tells the reason for what has no verdict. A run that owes no blocking verdict is UNDECIDED: a gate must never
+    pass by asking nothing. Raises ValueError for a verdict that nobody owes, and for one owed twice.
     """
     if len({(item.clause, item.subject) for item in owed}) != len(owed):
         raise ValueError("a verdict is owed twice")
     if strangers := sorted(set(verdicts) - set(owed)):
         raise ValueError(f"verdicts that nobody owes: {strangers[:3]}")
-    missing = Verdict.undecided(say("the run ended before this clause was decided"))
-    full = [(item, verdicts.get(item, missing)) for item in owed]
+    reason = why or (lambda _: say("the run ended before this clause was decided"))
+    full = [(item, verdicts.get(item) or Verdict.undecided(reason(item))) for item in owed]
     full.sort(key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].outcome)))
     blocking = [verdict.outcome for item, verdict in full if item.blocking]
     if Outcome.STOP in blocking:

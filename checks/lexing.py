@@ -98,6 +98,18 @@ def entry(table: Any, key: str, kind: type | tuple[type, ...], where: str = "obj
     return value
 
 
+def array(table: Any, key: str, kind: type | tuple[type, ...], length: int | None = None) -> list[Any]:
+    """``table[key]`` as a list whose items are all of ``kind`` (a bool is no int); with ``length``, of exactly so many."""
+    items = entry(table, key, list)
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    for item in items:
+        if not isinstance(item, kinds) or (isinstance(item, bool) and bool not in kinds):
+            raise UnreadableOutput(f"{key!r} holds {str(item)[:40]!r}, wanted {' or '.join(k.__name__ for k in kinds)}")
+    if length is not None and len(items) != length:
+        raise UnreadableOutput(f"{key!r} has {len(items)} items, wanted {length}: one a request")
+    return list(items)
+
+
 def integer(text: str, what: str) -> int:
     """Decimal digits -> int; anything else (blank, N/A, thousands separators, a unit) is refused."""
     if re.fullmatch(r"-?\d{1,20}", text.strip(), re.ASCII) is None:

@@ -13,6 +13,7 @@ _BYTES = {
 }  # fmt: skip
 _BITS = {"B/S": 1, "KB/S": 10**3, "MB/S": 10**6, "GB/S": 10**9, "TB/S": 10**12}
 _SECONDS = {"US": Decimal("1e-6"), "MS": Decimal("1e-3"), "S": Decimal(1), "MIN": Decimal(60), "H": Decimal(3600)}
+_DAYS = {"d": 1, "day": 1, "days": 1, "week": 7, "weeks": 7}
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ/]+)\s*", re.ASCII)
 
 
@@ -57,6 +58,17 @@ def parse_seconds(text: str) -> float:
     if unit.upper() not in _SECONDS:
         raise UnitError(say("unit {unit!r}", unit=unit), say("one of {words}", words="us, ms, s, min, h"))
     return float(value * _SECONDS[unit.upper()])
+
+
+def parse_days(text: str) -> int:
+    """``28 d`` or ``4 weeks`` -> days."""
+    value, unit = _split(text, "d, weeks")
+    if unit not in _DAYS:
+        raise UnitError(say("unit {unit!r}", unit=unit), say("one of {words}", words="d, weeks"))
+    days = value * _DAYS[unit]
+    if days != int(days):
+        raise UnitError(repr(text), say("a whole number of days"))
+    return int(days)
 
 
 def show_bytes(size: int) -> str:

@@ -5,7 +5,8 @@
     KvgateError
     ├── Refused                 before any host is contacted: exit status 4
     │   ├── BadInput            inventory, acceptance file or overlay; carries every fault with line and column
-    │   └── NotAllowed          option missing, gate out of order, ledger busy
+    │   ├── NotAllowed          option missing, gate out of order, ledger busy
+    │   └── Unproven            a signed document that is malformed, or not signed by those who must sign it
     ├── CannotTell              the question has no answer: UNDECIDED (turned into a verdict at one place: kvgate.gate)
     │   ├── Unreachable         no connection: refused, no route, jump host, login denied
     │   ├── HostKeyRefused      the host presents another key than the pinned one
@@ -84,6 +85,10 @@ class BadInput(Refused):
 
 class NotAllowed(Refused):
     """An option, order or state that does not permit the run."""
+
+
+class Unproven(Refused):
+    """A signed document, key or trust file that proves nothing; the message says what was found and what is wanted."""
 
 
 class CannotTell(KvgateError):

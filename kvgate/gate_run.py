@@ -8,7 +8,8 @@ import inspect
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,21 @@ import pytest
 
 from checks.acceptance import Subject
 from checks.decision import Owed
-from checks.verdict import Outcome
+from checks.phrase import Phrase, say
+from checks.verdict import Outcome, Verdict
 from kvgate.errors import KvgateError, Refused
-from kvgate.gate.session import GateSession, GateTest, Judged
+from kvgate.gate import options as gate_options
+from kvgate.gate import selection, signals
+from kvgate.gate.code import code_version
+from kvgate.gate.judged import Judged
+from kvgate.gate.session import GateSession, GateTest
 from kvgate.gate.start import Prepared, Preview, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines
+from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_KNOWN = frozenset({"ask", "terms", "decide", "declared"})
+_KNOWN = frozenset({"ask", "measure", "terms", "decide", "declared"})
 
 #: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
 #: nothing, and what the others remember would be written beside whatever inventory was named.
@@ -69,9 +76,18 @@ class GateRun:
         self.prepared = prepared
         self.session: GateSession | None = None
         self.preview: Preview | None = None
+        self._left_out: dict[Owed, Phrase] = {}
         self._things: dict[str, list[tuple[Owed, Thing]]] = {}
         for owed, thing in prepared.owed:
             self._things.setdefault(owed.clause, []).append((owed, thing))
+        self._bodies: dict[str, Callable[..., None]] = {}
+        self._unfit: dict[str, Phrase] = {}  # clauses of a stored run that this version's tests do not decide
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Remember by what each test was left out: a report says the true reason."""
+        for item in items:
+            if isinstance(item, GateItem):
+                self._left_out[item.test.owed] = selection.deselected(item)
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Send away the plugins that have no part in a gate run."""
@@ -80,6 +96,10 @@ class GateRun:
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None and not any(config.getoption(option, None) for option in wanted):
                 config.pluginmanager.unregister(plugin)
+        if self.prepared.then is not None:
+            warning = lines.unvouched(self.prepared.then, self.prepared.options.ledger, Reader(language()))
+            if warning:
+                sys.stderr.write(f"{warning}\n")
 
     # ---- what is collected
 
@@ -91,10 +111,12 @@ class GateRun:
         marks = [mark for mark in getattr(obj, "pytestmark", []) if isinstance(mark, pytest.Mark)]
         clause = next((str(mark.args[0]) for mark in marks if mark.name == "clause"), None)
         parameters = tuple(inspect.signature(obj).parameters)
-        self._check(f"{collector.path}::{name}", clause, parameters)
+        if not self._fits(f"{collector.path}::{name}", clause, parameters):
+            return []
+        self._bodies[clause or ""] = obj
         marks.append(getattr(pytest.mark, self.prepared.options.gate).mark)
         place = f"gates/{collector.path.relative_to(collector.path.parents[1]).as_posix()}"
-        return [
+        items: list[pytest.Item] = [
             GateItem.from_parent(
                 collector,
                 name=f"{name}[{thing.id}]",
@@ -105,17 +127,31 @@ class GateRun:
             )
             for owed, thing in self._things.get(clause or "", ())
         ]
+        for item in items:
+            item.extra_keyword_matches.update(selection.keywords(clause or ""))
+        return items
 
-    def _check(self, where: str, clause: str | None, parameters: Sequence[str]) -> None:
+    def _fits(self, where: str, clause: str | None, parameters: Sequence[str]) -> bool:
+        """Whether a test decides its clause. A stored run may have gone by an agreement that has it not, or otherwise."""
         if clause is None:
             raise pytest.UsageError(f"{where} names no clause: @pytest.mark.clause(...)")
         known = self.prepared.agreement.acceptance.clauses.get(clause)
+        if known is None and self.prepared.stored is not None:
+            return False
         if known is None:
             raise pytest.UsageError(f"{where} decides {clause}, which is no clause of gates/acceptance.yaml")
         about = [name for name in parameters if name not in _KNOWN]
+        if about != [known.subject.value] and self.prepared.stored is not None:
+            self._unfit[clause] = say(
+                "this version decides it about one {now}, the run's agreement about one {then}",
+                now=", ".join(about),
+                then=known.subject.value,
+            )
+            return False
         if about != [known.subject.value]:
             kinds = ", ".join(Subject)
             raise pytest.UsageError(f"{where} takes {about}, but {clause} is about one {known.subject} (of {kinds})")
+        return True
 
     # ---- the run
 
@@ -132,32 +168,58 @@ class GateRun:
             self.preview = self.prepared.preview(tests)
             self._terminal().plan(self.preview, sys.stdout)
             return True
+        signals.hold()
         try:
             started = begin(self.prepared)
         except Refused as error:
             raise pytest.UsageError(lines.refusal(error)) from None
         self.session = started.session
+        self.session.bodies = self._bodies
+        for line in lines.earlier(started.earlier, self.prepared.options.only_stale):
+            with spoken():
+                print(line, file=sys.stderr, flush=True)
+        collected = {test.owed for test in tests}
+        for owed, _ in self.prepared.owed:
+            if owed not in collected:
+                self.session.unasked[owed] = self._left_out.get(owed) or selection.never_collected(session.config)
         items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
         with started:
             try:
-                started.look([item.test for item in items], lines.Progress(sys.stderr))
+                started.look([item.test for item in items], lines.Progress(sys.stderr), lines.Load(sys.stderr))
                 late = self.session.late
                 self._terminal()  # loaded while the counters run
                 self._judge(session, [item for item in items if item.test.owed not in late])
                 self.session.look_again()
+                self._judge(session, [item for item in items if item.test.owed in late])
             except KvgateError as error:
                 self.session.trouble.append(str(error))
                 return True
-            self._judge(session, [item for item in items if item.test.owed in late])
+            except signals.Interrupted as error:
+                self.session.ended = say("the run was ended by {signal}", signal=str(error))
+                raise
+        if self.prepared.stored is not None and session.config.args == [str(gate_options.folder(self.session.gate))]:
+            self._leave_open(self.session)
         return True
 
+    def _leave_open(self, session: GateSession) -> None:
+        """Say why clauses of a stored run are not decided: this version has no test that does."""
+        version = code_version()
+        for owed, _ in session.owed:
+            if owed.clause not in self._bodies:
+                none = say("kvgate {version} has no gate test that decides it", version=version)
+                verdict = Verdict.undecided(self._unfit.get(owed.clause, none))
+                session.record(owed, Judged(verdict, reason="NotDecidable"))
+
     def _judge(self, session: pytest.Session, items: Sequence[GateItem]) -> None:
+        assert self.session is not None  # noqa: S101 - there is one when something is judged
         protocol = session.config.hook.pytest_runtest_protocol
         for index, item in enumerate(items):
             protocol(item=item, nextitem=items[index + 1] if index + 1 < len(items) else None)
             if session.shouldfail:
+                self.session.ended = say("the run was stopped before this clause: {why}", why=str(session.shouldfail))
                 raise session.Failed(session.shouldfail)
             if session.shouldstop:
+                self.session.ended = say("the run was stopped before this clause: {why}", why=str(session.shouldstop))
                 raise session.Interrupted(session.shouldstop)
 
     @pytest.hookimpl(tryfirst=True)
@@ -166,10 +228,13 @@ class GateRun:
         if not isinstance(item, GateItem) or self.session is None:
             return None
         hook = item.ihook
-        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        with spoken(self.session.remarks):
+            hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in _reports(item, self.session):
-            hook.pytest_runtest_logreport(report=report)
-        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            with spoken(self.session.remarks):
+                hook.pytest_runtest_logreport(report=report)
+        with spoken(self.session.remarks):
+            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
     @pytest.hookimpl(optionalhook=True)
@@ -188,25 +253,40 @@ class GateRun:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Iterator[None]:
         """Decide; the exit status is the decision's, whatever pytest counted. Its last lines are the decision's, too."""
-        self._conclude(session, exitstatus)
-        gc.freeze()  # pytest collects garbage ten times at its end; nothing here needs to be looked through for it
-        yield
-        if self.session is not None:
-            self._terminal().summary(self.session, sys.stdout, self.prepared.options)
-
-    def _conclude(self, session: pytest.Session, exitstatus: int) -> None:
         if self.session is None:
             if session.testsfailed:  # a gate that cannot be collected was not run
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
-            return
-        if exitstatus == pytest.ExitCode.INTERRUPTED:
-            self.session.interrupt("interrupted by the operator")
+            return (yield)
+        self._conclude(session, self.session, exitstatus)
+        status = session.exitstatus
+        gc.freeze()  # pytest collects garbage ten times at its end; nothing here needs to be looked through for it
+        try:
+            with spoken(self.session.remarks):
+                yield
+        except Exception as error:  # of a plugin: what it makes of a decision does not change the decision
+            self.session.remarks.append(f"pytest: {type(error).__name__}: {error}")
+        session.exitstatus = status
+        with spoken():
+            self._terminal().summary(self.session, sys.stdout, self.prepared.options)
+            sys.stdout.flush()
+
+    def _conclude(self, session: pytest.Session, run: GateSession, exitstatus: int) -> None:
+        """Store what the run came to. From here on no signal changes that."""
+        signal = signals.told()
+        signals.conclude()
+        if signal and run.ended is None:
+            run.ended = say("the run was ended by {signal}", signal=signal)
+        if signal or exitstatus == pytest.ExitCode.INTERRUPTED:
+            run.ended = run.ended or say("the run was interrupted")
+            run.interrupt(str(run.ended))
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
         elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
-            self.session.trouble.append("pytest or kvgate failed, see above")
-            self.session.interrupt("pytest or kvgate failed")
+            run.trouble.append("pytest or kvgate failed, see above")
+            run.interrupt("pytest or kvgate failed")
             session.exitstatus = STATUS[Outcome.UNDECIDED]
         else:
-            session.exitstatus = STATUS[self.session.finish().outcome]
+            session.exitstatus = STATUS[run.finish().outcome]
+        run.close()
 
     @staticmethod
     def _terminal() -> Any:
@@ -236,7 +316,9 @@ def _reports(item: GateItem, session: GateSession) -> Iterator[pytest.TestReport
         if verdict.outcome is not Outcome.PASS:
             failure = lines.one_line(session.clause(item.test.owed), given[0])
     elif call.excinfo is not None:  # the judging itself was cut short: nothing is recorded, so it is UNDECIDED
-        failure = f"{Outcome.UNDECIDED}: {call.excinfo.exconly()}"
+        why = call.excinfo.exconly()
+        session.unasked[item.test.owed] = say("the judging of it was cut short: {why}", why=why)
+        failure = f"{Outcome.UNDECIDED}: {why}"
 
     def report(when: Any, longrepr: str | None, seconds: float) -> pytest.TestReport:
         keywords: dict[str, Any] = {item.name: 1, **{mark.name: 1 for mark in item.own_markers}}
@@ -248,6 +330,21 @@ def _reports(item: GateItem, session: GateSession) -> Iterator[pytest.TestReport
 
     yield report("call", failure, call.duration)
     yield report("teardown", None, 0.0)
+
+
+@contextmanager
+def spoken(remarks: list[str] | None = None) -> Iterator[None]:
+    """What is said may find no listener (a closed pipe or terminal, a full disk): the gate goes on and decides all the same."""
+    try:
+        yield
+    except OSError as error:
+        if remarks is not None:
+            remarks.append(f"pytest: {error}")
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _give_up(test: str, seconds: float) -> None:

@@ -5,6 +5,7 @@ The run of a gate itself is kvgate.gate_run, loaded only then.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,22 @@ import pytest
 from checks.phrase import say
 from kvgate.errors import Damaged, Refused
 from kvgate.gate import options as gate_options
+from kvgate.gate import signals
 from kvgate.gate.options import Options
 
 #: Seconds for one gate test where nothing else is configured: the last net below the transport's own deadlines.
 _TIMEOUT = 300
+
+
+def _farewell() -> str:
+    from kvgate.reports.messages import Reader, language
+
+    read = Reader(language())
+    return read("kvgate: interrupted before any host was contacted; nothing was stored")
+
+
+if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time to load
+    signals.catch(_farewell())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,6 +42,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(f"--{name}", metavar=metavar, default=None, help=f"{text}; also KVGATE_{name.upper()}")
         parser.addini(f"kvgate_{name}", text)
     group.addoption("--replay", metavar="RUN", default=None, help="judge a stored run again; no host is contacted")
+    group.addoption(
+        "--replay-by", choices=("stored", "installed"), default="stored",
+        help="judge a stored run by the agreement it went by (default), or by the acceptance document of this installation",
+    )  # fmt: skip
     group.addoption("--plan", action="store_true", help="print what is owed and every command; contact nothing")
     group.addoption("--allow-load", action="store_true", help="permit clauses that make load")
     group.addoption(
@@ -61,6 +78,7 @@ def _options(config: pytest.Config, gate: str) -> Options:
         ledger=value("ledger") or gate_options.DEFAULT_LEDGER,
         evidence=Path(value("evidence") or gate_options.DEFAULT_EVIDENCE),
         replay=config.getoption("replay"),
+        replay_by=config.getoption("replay_by"),
         plan=config.getoption("plan"),
         allow_load=config.getoption("allow_load"),
         allow_destructive=tuple(config.getoption("allow_destructive")),
@@ -97,6 +115,13 @@ def _gate(config: pytest.Config) -> str | None:
     if gate is None:
         if inside:
             raise Refused(say("{path} is a gate: run it as pytest -m G1 --inventory FILE", path=str(inside[0])))
+        if given := _given(config):
+            raise Refused(
+                say(
+                    "found --{given} and no gate that it is for, wanted a gate: pytest -m G1 --inventory FILE",
+                    given=given,
+                )
+            )
         return None
     folder = gate_options.folder(gate)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
@@ -112,6 +137,12 @@ def _gate(config: pytest.Config) -> str | None:
     return gate
 
 
+def _given(config: pytest.Config) -> str | None:
+    """Name an option of a gate run on the command line; without a gate it would be believed to work and be ignored."""
+    names = ("inventory", "replay", "plan", "only_stale", "allow_load", "allow_destructive", "ledger", "evidence")
+    return next((name.replace("_", "-") for name in names if config.getoption(name)), None)
+
+
 def _enter(config: pytest.Config, gate: str) -> None:
     if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
         raise Refused(
@@ -120,11 +151,16 @@ def _enter(config: pytest.Config, gate: str) -> None:
                 "leave -n away"
             )
         )
+    from kvgate.gate import selection
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
 
     gate_options.refuse_unknown_environment()
-    config.pluginmanager.register(GateRun(prepare(_options(config, gate))), GateRun.NAME)
+    if signals.catch(_farewell()):
+        config.add_cleanup(signals.release)  # the process may go on after the run: it did not begin as a gate
+    prepared = prepare(_options(config, gate))
+    config.option.keyword = selection.exact(config.option.keyword, prepared.agreement.acceptance.clauses)
+    config.pluginmanager.register(GateRun(prepared), GateRun.NAME)
     if config.getoption("tbstyle") == "auto":
         config.option.tbstyle = "no"  # a STOP is told by its clause, not by a traceback
     config.option.reportchars = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 
+from checks import physical
 from checks.accelerator.facts import GTS, Card, Cards, Counters, Release
 from checks.accelerator.pci import Bus, bus_cards
 from checks.accelerator.weighing import counted, each, grown, growth, none_counted
@@ -130,9 +131,13 @@ def of_memory(cards: Cards, memory: int, ordered: int, least: float, most: float
         ordered,
         say("its memory size"),
         required,
-        lambda card: None if card.memory is None else least * memory <= card.memory * 100 <= most * memory,
+        lambda card: _within(physical.card_memory(card.memory), least * memory, most * memory),
         lambda card: show_bytes(card.memory or 0),
     )
+
+
+def _within(size: int | None, low: float, high: float) -> bool | None:
+    return None if size is None else low <= size * 100 <= high
 
 
 def ecc_on(cards: Cards, ordered: int) -> Verdict:
@@ -265,7 +270,10 @@ def cool(cards: Cards, ordered: int, most: float) -> Verdict:
 
     def holds(card: Card) -> bool | None:
         told = [value for _, value in card.temperatures if value is not None]
-        return None if not told else max(told) <= most
+        real = [value for value in map(physical.celsius, told) if value is not None]
+        if any(value > most for value in real):
+            return False
+        return None if not told or len(real) < len(told) else True
 
     def shown(card: Card) -> str:
         return ", ".join(f"{name} {value:g} °C" for name, value in card.temperatures if value is not None)
@@ -296,7 +304,8 @@ def free(cards: Cards, ordered: int, most: float) -> Verdict:
     """At most ``most`` percent of every card's memory is in use before tests begin."""
 
     def holds(card: Card) -> bool | None:
-        return None if not card.memory or card.memory_used is None else card.memory_used * 100 <= most * card.memory
+        total, used = physical.card_memory(card.memory), card.memory_used
+        return None if total is None or used is None or not 0 <= used <= total else used * 100 <= most * total
 
     def shown(card: Card) -> Phrase:
         used, total = show_bytes(card.memory_used or 0), show_bytes(card.memory or 0)

@@ -62,7 +62,7 @@ def ports_up(replies: tuple[Reply, ...], ordered: int) -> Verdict:
     down = sorted(device for device, link in links.items() if device is not None and not link.up)
     if down:
         return Verdict.of(False, say("NPU {devices}: DOWN", devices=", ".join(map(str, down))), "UP")
-    if len(links.keys() - {None}) < ordered:
+    if len(links.keys() - {None}) < max(ordered, 1):
         return Verdict.undecided(_too_few(len(links), ordered), "UP")
     return Verdict.of(True, say("{count} ports UP", count=len(links)), "UP")
 
@@ -78,7 +78,7 @@ def ports_healthy(replies: tuple[Reply, ...], ordered: int, good: Collection[str
         return Verdict.undecided(
             say("{ports}; set a detect address with hccn_tool -netdetect to have it told", ports=shown), required
         )
-    if len(words) < ordered:
+    if len(words) < max(ordered, 1):
         return Verdict.undecided(_too_few(len(words), ordered), required)
     return Verdict.of(True, say("{count} ports healthy", count=len(words)), required)
 
@@ -144,6 +144,8 @@ def all_alike(platforms: Mapping[str, Mapping[str, Cards]]) -> Verdict:
 
 def _alike(hosts: Mapping[str, Cards]) -> Verdict:
     required = say("the same model, driver and firmware on every node")
+    if not hosts:
+        return Verdict.undecided(say("the inventory has no hosts to compare"), required)
     kinds: dict[tuple[str | None, str | None, str | None], list[str]] = {}
     for host, cards in hosts.items():
         if not cards.cards:

@@ -32,7 +32,7 @@ def each(
         if len(silent) > _NAMED:
             note = say("{count} cards do not tell {what}", count=len(silent), what=what)
         return Verdict.undecided(note, required)
-    if len(told) < ordered:
+    if len(told) < max(ordered, 1):
         note = say("{told} of {ordered} cards told {what}", told=len(told), ordered=ordered, what=what)
         return Verdict.undecided(note, required)
     values = dict.fromkeys(shown(card) for card in cards.cards)

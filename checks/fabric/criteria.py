@@ -178,11 +178,15 @@ def io_queues_are(link: Link, ordered: int) -> Verdict:
 def namespaces_visible(link: Link, ordered: int) -> Verdict:
     """As many namespaces as ordered stand as block devices, each with a size."""
     required = say("{ordered} namespaces with a size", ordered=ordered)
+    if not link.paths:
+        return _absent(required)
     if any(space.sectors is None for space in link.namespaces):
         return Verdict.undecided(say("the kernel gives no size for a namespace"), required)
     sizes = {space.name: (space.sectors or 0) * 512 for space in link.namespaces}
     measured = _list(f"{name} {show_bytes(size)}" for name, size in sizes.items())
     holds = len(sizes) == ordered and all(size > 0 for size in sizes.values())
+    if not holds and not any(path.state == "live" for path in link.paths):
+        return Verdict.undecided(say("no path is live: namespaces are not looked for until one is"), required, measured)
     return Verdict.of(holds, measured, required, quantities=(Quantity("namespaces", len(sizes), ""),))
 
 

@@ -50,9 +50,11 @@ def firmware_ordered(firmware: Firmware, ordered: str) -> Verdict:
 
 def booted_with(found: CommandLine, ordered: Sequence[str]) -> Verdict:
     """Every word that was agreed stands on the kernel's command line."""
+    if not ordered:
+        return Verdict.undecided(say("the inventory agrees no {what}: nothing to compare with", what="system.cmdline"))
     missing = [word for word in ordered if word not in found.words]
     measured = say("missing: {words}", words=" ".join(missing)) if missing else say("all there")
-    return Verdict.of(not missing, measured, " ".join(ordered) or say("nothing agreed"))
+    return Verdict.of(not missing, measured, " ".join(ordered))
 
 
 def alike(what: Phrase, found: Mapping[str, str | None], kinds: Mapping[str, Hashable]) -> Verdict:

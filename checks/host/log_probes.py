@@ -11,9 +11,9 @@ from checks.parsers import (
 from checks.probe import Glob, Probe
 
 
-def log_space() -> Probe[stat_f.Spaces]:
+def log_space() -> Probe[tuple[stat_f.FileSystem, ...]]:
     """Ask the free space of the root filesystem and of the one that holds the logs."""
-    return Probe("stat-f", ("stat", "-f", "-c", "%S %b %a %n", "/", "/var/log"), stat_f.parse)
+    return Probe("stat-f", ("stat", "-f", "/", "/var/log"), stat_f.parse)
 
 
 def journal() -> Probe[journal_files.JournalFiles]:

@@ -12,10 +12,16 @@ from checks.parsers.sysfs_iommu import Iommu
 from checks.phrase import Phrase, say
 from checks.verdict import Verdict
 
+#: Words of the command line that switch an IOMMU on: with them, no device behind one is no proof that it is off.
+_ASKED_FOR = frozenset({"intel_iommu=on", "amd_iommu=on", "iommu=force", "iommu=on", "iommu.passthrough=0"})
+
 
 def iommu_passes_through(found: Iommu, bdfs: Collection[str]) -> Verdict:
     """The IOMMU is off, or passes the addresses of the storage devices through (``iommu=pt``)."""
     required = say("off, or identity for every storage device")
+    if not found.domains and (asked := sorted(_ASKED_FOR & set(found.cmdline.split()))):
+        note = say("the kernel was asked for an IOMMU ({words}) and shows no device behind it", words=" ".join(asked))
+        return Verdict.undecided(note, required)
     if not found.domains:
         return Verdict.of(True, say("off: no device is behind an IOMMU"), required)
     types = {domain.bdf: domain.type for domain in found.domains}
@@ -86,6 +92,8 @@ def _limits(limits: Limits) -> Phrase:
 
 def settings_equal(found: Settings, ordered: Mapping[str, str]) -> Verdict:
     """Every setting of the agreed list has the agreed value."""
+    if not ordered:
+        return Verdict.undecided(say("the inventory agrees no {what}: nothing to compare with", what="system.sysctl"))
     required = say("{count} settings as agreed", count=len(ordered))
     values = {name: found.get(name) for name in ordered}
     wrong = [

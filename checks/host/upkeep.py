@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from checks.parsers.ipmitool_sdr import Sensors
 from checks.parsers.journal_files import JournalFiles
-from checks.parsers.stat_f import Spaces
+from checks.parsers.stat_f import FileSystem
 from checks.phrase import say
 from checks.units import show_bytes
 from checks.verdict import Quantity, Verdict
@@ -16,14 +17,18 @@ _FAILING = ("fail", "lost", "non-redundant", "not redundant", "insufficient", "e
 _SUPPLY = re.compile(r"10\.\d+", re.ASCII)
 
 
-def room_for_logs(found: Spaces, at_least: int) -> Verdict:
+def room_for_logs(found: Collection[FileSystem], at_least: int) -> Verdict:
     """Root and log filesystem have at least so many bytes free."""
     required = say("at least {limit} free", limit=show_bytes(at_least))
-    if not found.paths:
+    if not found:
         return Verdict.undecided(say("no filesystem was named"), required)
-    tightest = min(found.paths, key=lambda space: space.available * space.block)
-    free = tightest.available * tightest.block
-    measured = say("{free} free on {path}", free=show_bytes(free), path=tightest.path)
+    room: list[tuple[int, str]] = []
+    for one in found:
+        if not one.blocks or not one.block_bytes or one.blocks_available is None:  # procfs and the like hold no logs
+            return Verdict.undecided(say("{path} has no size of its own", path=one.path), required)
+        room.append((one.blocks_available * one.block_bytes, one.path))
+    free, tightest = min(room)
+    measured = say("{free} free on {path}", free=show_bytes(free), path=tightest)
     return Verdict.of(free >= at_least, measured, required, "B", quantities=(Quantity("free for logs", free, "B"),))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from checks import physical
 from checks.nic import facts
 from checks.parsers.ethtool_m import Lane, Limits, Module
 from checks.phrase import Phrase, joined, say
@@ -55,6 +56,9 @@ def cool(module: Module, margin: float) -> Verdict:
         return Verdict.not_offered(say("the module gives no temperature, or no limits for it"), required)
     if not facts.usable(limits):
         return Verdict.undecided(say("the module's own limits contradict each other: read it again"), required)
+    if physical.celsius(module.temperature_c) is None:
+        why = say("{value} °C is no temperature of a module in use", value=module.temperature_c)
+        return Verdict.undecided(why, required)
     return Verdict.of(
         module.temperature_c < limits.high_warning - margin,
         say("{value} °C, high warning {limit} °C", value=module.temperature_c, limit=limits.high_warning),

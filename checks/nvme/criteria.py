@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from checks import physical
 from checks.bounds import at_least, at_most, exactly, same_text
 from checks.nvme.facts import KELVIN, Health, disk, size_bytes
 from checks.parsers.findmnt import Mounted
@@ -49,6 +50,8 @@ def nothing_unordered(tree: NvmeTree, ordered: Collection[str]) -> Verdict:
     required = say("no local disk but the {count} ordered", count=len(ordered))
     if any(one.serial is None for one in tree.local):
         return Verdict.undecided(say("a local controller gives no serial"), required)
+    if not ordered and not tree.controllers and tree.multipath is None:
+        return Verdict.undecided(say("the NVMe driver is not loaded: nobody looked for local disks"), required)
     there = [one.serial for one in tree.local if one.serial is not None]
     extra = sorted(set(there) - set(ordered))
     missing = sorted(set(ordered) - set(there))
@@ -142,22 +145,17 @@ def no_warning(health: Health) -> Verdict:
 
 def no_media_errors(health: Health, allowed: int) -> Verdict:
     """The disk has lost no data; what the drive calls PASSED does not count."""
-    return at_most(say("media errors"), health.media_errors, allowed, "errors")
+    return at_most(say("media errors"), physical.count(health.media_errors), allowed, "errors")
 
 
 def spare_whole(health: Health, least: float) -> Verdict:
     """Spare blocks are (nearly) all there, in percent."""
-    return at_least(say("available spare"), _share(health.available_spare), least, "%")
-
-
-def _share(percent: int) -> int | None:
-    # The specification knows 0 to 100; a disk that says 255 does not say how much it has.
-    return percent if percent <= 100 else None
+    return at_least(say("available spare"), physical.percent(health.available_spare), least, "%")
 
 
 def spare_above_threshold(health: Health) -> Verdict:
     """Spare is above the threshold that the disk itself gives, in percent."""
-    if None in (_share(health.available_spare), _share(health.spare_threshold)):
+    if None in (physical.percent(health.available_spare), physical.percent(health.spare_threshold)):
         why = say(
             "spare {spare} %, threshold {threshold} %: no shares of a whole",
             spare=health.available_spare,
@@ -173,8 +171,12 @@ def new(health: Health, capacity: int, used: float, hours: float, writes: float)
     """The disk is unused: wear in percent, hours powered, bytes written as multiples of its capacity."""
     if capacity <= 0:
         return Verdict.undecided(say("the ordered capacity is not given"))
-    written = health.written_bytes / capacity
-    holds = health.percent_used <= used and health.power_on_hours <= hours and written <= writes
+    powered = physical.hours(health.power_on_hours)
+    told = (
+        (physical.wear(health.percent_used), used),
+        (powered, hours),
+        (physical.written(health.written_bytes, powered), writes * capacity),
+    )
     measured = say(
         "{used} % worn, {hours} h powered, {written} written",
         used=health.percent_used, hours=health.power_on_hours, written=show_bytes(health.written_bytes),
@@ -187,6 +189,10 @@ def new(health: Health, capacity: int, used: float, hours: float, writes: float)
         Quantity("power on hours", health.power_on_hours, "h"),
         Quantity("written", health.written_bytes, "B"),
     )
+    holds = all(value is not None and value <= most for value, most in told)
+    if not any(value is not None and value > most for value, most in told) and not holds:
+        why = say("wear, hours or bytes written are more than can be: the firmware counts in other units")
+        return Verdict.undecided(why, required, measured)
     return Verdict.of(holds, measured, required, quantities=quantities)
 
 
@@ -198,6 +204,11 @@ def cool(health: Health, identity: IdCtrl, margin: float, assumed: float) -> Ver
     if health.celsius is None:
         return Verdict.undecided(say("the disk gives no temperature"), required)
     measured = say("{celsius} °C", celsius=health.celsius)
+    if physical.celsius(health.celsius) is None or physical.celsius(warning) is None:
+        why = say(
+            "{celsius} °C, warning at {warning} °C: no temperatures of a disk", celsius=health.celsius, warning=warning
+        )
+        return Verdict.undecided(why, required, measured)
     return Verdict.of(
         health.celsius < limit, measured, required, "°C", quantities=(Quantity("temperature", health.celsius, "°C"),)
     )
@@ -205,7 +216,7 @@ def cool(health: Health, identity: IdCtrl, margin: float, assumed: float) -> Ver
 
 def few_unsafe_shutdowns(health: Health, most: float) -> Verdict:
     """Power was rarely cut while the disk was in use."""
-    return at_most(say("unsafe shutdowns"), health.unsafe_shutdowns, most, "shutdowns")
+    return at_most(say("unsafe shutdowns"), physical.count(health.unsafe_shutdowns), most, "shutdowns")
 
 
 def self_test_passed(log: SelfTestLog) -> Verdict:

@@ -116,7 +116,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         "nvmet: ctrl",
-        r"(?P<fabric_lost>nvmet: ctrl (?P<device>\d+) (?:keep-alive timer \(\d+ seconds\) expired|fatal error))",
+        r"(?P<fabric_lost>nvmet: (?P<device>ctrl \d+) (?:keep-alive timer \(\d+ seconds\) expired|fatal error))",
     ),
     ("path - ", r"block (?P<device>nvme\w+): (?P<path_lost>no (?:usable|available) path - )"),
     ("CQE", r"(?:\S+ )?(?P<device>mlx\d_\d+|\w+_\d+):.*(?P<rdma_error>dump_cqe|\bCQE error\b|error cqe)"),

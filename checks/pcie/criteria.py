@@ -67,7 +67,8 @@ def trained_speed(link: Link | None, generation: int) -> Verdict:
     note = None
     if link.max_gts is not None and link.max_gts < GTS[generation]:
         note = say("the device itself can do {most:g} GT/s only: it is not what was ordered", most=link.max_gts)
-    return at_least(say("link speed"), link.current_gts, GTS[generation], "GT/s", note)
+    known = link.current_gts if link.current_gts in GTS.values() else None
+    return at_least(say("link speed"), known, GTS[generation], "GT/s", note)
 
 
 def trained_lanes(link: Link | None, lanes: int) -> Verdict:

@@ -80,6 +80,8 @@ def ordered_disks(arrays: MdArrays, name: str, tree: NvmeTree, serials: Collecti
     required = say("members are {serials}", serials=", ".join(sorted(serials)))
     if array is None:
         return Verdict.undecided(_ABSENT, required)
+    if not serials:
+        return Verdict.undecided(say("the inventory orders no disk of role member"), required)
     owner: dict[str, str] = {}
     for serial in serials:
         controller = disk(tree, serial)

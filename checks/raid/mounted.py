@@ -8,7 +8,7 @@ from checks.bounds import at_least, same_text
 from checks.fabric.facts import same_address
 from checks.parsers.df import Space
 from checks.parsers.findmnt import Mounted
-from checks.parsers.statfs import FileSystem
+from checks.parsers.stat_f import FileSystem
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.parsers.xfs_info import XfsGeometry
 from checks.phrase import Phrase, joined, say
@@ -123,15 +123,19 @@ def striped(geometry: XfsGeometry, stripe: int, chunk: int | None) -> Verdict:
     return Verdict.of(holds, measured, required)
 
 
-def alive(statistics: FileSystem, spaces: Collection[Space], path: str) -> Verdict:
+def alive(statistics: Collection[FileSystem], spaces: Collection[Space], path: str) -> Verdict:
     """The filesystem answers; a dead one says so. Options still read rw after a shutdown and prove nothing."""
     required = say("stat -f and df answer without error")
-    errors = [error for error in (statistics.error, *(one.error for one in spaces)) if error]
+    errors = [error for error in (*(one.error for one in statistics), *(one.error for one in spaces)) if error]
     if errors:
         return Verdict.of(False, errors[0], required, note=say("the filesystem has shut down or lost its device"))
     if _row(spaces, path) is None:
         return Verdict.undecided(_NOT_MOUNTED, required)
-    return Verdict.of(True, say("{type} answers", type=statistics.type or say("the filesystem")), required)
+    return Verdict.of(True, say("{type} answers", type=_type(statistics, path) or say("the filesystem")), required)
+
+
+def _type(statistics: Collection[FileSystem], path: str) -> str | None:
+    return next((one.type for one in statistics if one.path == path), None)
 
 
 def _row(spaces: Collection[Space], path: str) -> Space | None:
@@ -140,7 +144,7 @@ def _row(spaces: Collection[Space], path: str) -> Space | None:
 
 
 def _share(what: Phrase, part: int | None, total: int | None, least: float) -> Verdict:
-    if part is None or not total:
+    if part is None or not total or not 0 <= part <= total:
         return Verdict.undecided(say("{what} is not given", what=what), say("at least {least} %", least=least))
     return at_least(what, round(part * 100 / total, 1), least, "%")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checks.parsers import df, findmnt, mdadm_detail, mdstat, readlink, statfs, sysfs_md, xfs_info
+from checks.parsers import df, findmnt, mdadm_detail, mdstat, readlink, stat_f, sysfs_md, xfs_info
 from checks.probe import Glob, Probe, Streams
 
 _ARRAY = ("md/array_state", "md/level", "md/raid_disks", "md/chunk_size", "md/degraded", "size")
@@ -68,6 +68,6 @@ def space(path: str) -> Probe[tuple[df.Space, ...]]:
     )
 
 
-def statistics(path: str) -> Probe[statfs.FileSystem]:
+def statistics(path: str) -> Probe[tuple[stat_f.FileSystem, ...]]:
     """The filesystem's own answer at ``path``; an input/output error is an answer."""
-    return Probe("statfs", ("stat", "-f", path), statfs.parse, accepted=frozenset({0, 1}), streams=Streams.BOTH)
+    return Probe("stat-f", ("stat", "-f", path), stat_f.parse, accepted=frozenset({0, 1}), streams=Streams.BOTH)

@@ -13,6 +13,8 @@ from checks.verdict import Verdict
 def same_npu_qos(replies: tuple[Reply, ...], devices: Sequence[int]) -> Verdict:
     """The ports of all NPUs of a host have PFC on one and the same priority and the same DSCP map."""
     required = say("PFC on one priority, and one DSCP map, on all {count} ports", count=len(devices))
+    if not devices:
+        return Verdict.undecided(say("the inventory orders no NPU"), required)
     flow, maps = of(replies, Pfc), of(replies, DscpToTc)
     if missing := [str(device) for device in devices if device not in flow or device not in maps]:
         return Verdict.undecided(say("no answer for NPU {names}", names=", ".join(missing)), required)

@@ -1,7 +1,9 @@
-"""``kvgate judge``: a stored run judged again from its evidence alone."""
+"""``kvgate judge``: a stored run judged again from its evidence alone, beside what it came to then."""
 
 from __future__ import annotations
 
+import contextlib
+import json
 import sys
 from pathlib import Path
 
@@ -11,17 +13,30 @@ import pytest
 from kvgate.cli import speech
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
-from kvgate.gate.sealed import vouched
-from kvgate.gate.start import find_run
-from kvgate.reports.messages import Reader, language
+from kvgate.gate.code import code_version
+from kvgate.gate.stored import find_run
+from kvgate.gate_run import GateRun
+from kvgate.reports import replay
+
+
+class _Witness:
+    """Remembers the gate run of one pytest run."""
+
+    run: GateRun | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Take hold of it."""
+        found = session.config.pluginmanager.get_plugin(GateRun.NAME)
+        self.run = found if isinstance(found, GateRun) else None
 
 
 @click.command(
     "judge",
     help=speech.read(
-        "Judge RUN (a run id or an evidence folder) again with this version of the code. No host is "
-        "contacted.\n\n"
-        "The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED."
+        "Judge RUN (a run id, the beginning of one, or an evidence folder) again with this version of the code.\n\n"
+        "No host is contacted. Every verdict that differs from the stored one is named with what changed: its parser, the "
+        "judging, a limit, the question. The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED.\n\n"
+        "Example: kvgate judge 20261129T19 --json"
     ),
 )
 @click.argument("run")
@@ -36,35 +51,25 @@ from kvgate.reports.messages import Reader, language
     show_default=True,
     help=speech.read("results database"),
 )
+@click.option(
+    "--by", type=click.Choice(["stored", "installed"]), default="stored", show_default=True,
+    help=speech.read("the agreement that the run went by, or the acceptance document of this installation"),
+)  # fmt: skip
 @click.option("--junitxml", type=click.Path(), help=speech.read("write a JUnit report too"))
-def judge(run: str, evidence: Path, ledger: str, junitxml: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, as_json: bool) -> None:
     """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
-    if not vouched(stored, ledger):
-        read = Reader(language())
-        click.echo(
-            read(
-                "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
-                "that it is the one that was taken",
-                ledger=ledger,
-            ),
-            err=True,
-        )
-    arguments = [
-        "-p",
-        "kvgate.pytest_plugin",
-        "-m",
-        stored.start.gate,
-        "--replay",
-        str(folder),
-        "--ledger",
-        ledger,
-        "-q",
-    ]
-    if junitxml:
-        arguments += ["--junitxml", junitxml]
-    sys.exit(pytest.main(arguments))
+    words = ["-p", "kvgate.pytest_plugin", "-m", stored.start.gate, "--replay", str(folder), "--replay-by", by]
+    words += ["--ledger", ledger, "-q", *(["--junitxml", junitxml] if junitxml else [])]
+    witness = _Witness()
+    with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        status = pytest.main(words, plugins=[witness])
+    if as_json and witness.run is not None and witness.run.session is not None:
+        told = {"run": stored.run, "folder": str(folder), "by": by, "code": code_version()}
+        click.echo(json.dumps({**told, **replay.as_json(witness.run.session)}, ensure_ascii=False))
+    sys.exit(status)
 
 
 COMMANDS = (judge,)

@@ -148,6 +148,16 @@ class Start:
         return take(self.fields, "acceptance", str)
 
     @property
+    def code(self) -> str:
+        """Version of kvgate that made the run; empty when the line does not say."""
+        return take(self.fields, "code", str) if "code" in self.fields else ""
+
+    @property
+    def modules(self) -> str:
+        """Digests of the modules that judged, as JSON; empty for a run that kept none."""
+        return take(self.fields, "modules", str) if "modules" in self.fields else ""
+
+    @property
     def simulated(self) -> bool:
         """Whether the rack was not a real one."""
         return take(self.fields, "simulated", bool)

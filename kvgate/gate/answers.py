@@ -65,10 +65,14 @@ class Answers:
         began anew, and two of its answers need not be about one machine state.
         """
         if len(self._boots.get(host, ())) > 1:
-            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
+            raise CannotTell(
+                say("{host} was rebooted while it was asked: find out why, then run the gate again", host=host)
+            )
         place = (host, probe.command(), sample, probe.parse)
         if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
-            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
+            raise CannotTell(
+                say("{host} was not asked in this run: {tool} ({id})", host=host, tool=probe.tool, id=probe.id)
+            )
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -78,6 +82,20 @@ class Answers:
         if isinstance(found, CannotTell):
             raise found
         return found  # type: ignore[no-any-return]
+
+    def place(self, host: str, key: str) -> int | None:
+        """Evidence number of what was kept under a key of its own (a step of a trial), None where nothing was."""
+        return self._index.get((host, key, 0))
+
+    def step(self, host: str, key: str, probe: Probe[Fact]) -> Fact:
+        """Read what was kept under a key of its own. Raises CannotTell with the reason."""
+        number = self.place(host, key)
+        if number is None:
+            raise CannotTell(say("{host}: {tool} was not run in this round", host=host, tool=probe.tool))
+        kept = self.evidence.answer(number)
+        if isinstance(kept, StoredFailure):
+            raise kept.error()
+        return read(host, probe, kept)
 
     def _still_named(self, host: str, probe: Probe[Any]) -> None:
         # Names were looked up before the question was asked. Where the controllers were read again afterwards, each serial

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from checks.decision import Owed
 from checks.phrase import joined, say
 from checks.probe import Interval, Probe
+from checks.trial import Measured, Trial
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
+from kvgate.gate.tried import Tried
 
 Fact = TypeVar("Fact")
 
@@ -60,6 +62,10 @@ class Asker(Protocol):
         """Host clock minus operator clock in seconds, as the interval that holds it."""
         ...
 
+    def measure(self, trial: Trial[Fact]) -> Measured[Fact]:
+        """The ``measure`` fixture: what the rounds of a trial gave. Raises CannotTell when too few of them count."""
+        ...
+
 
 class Rehearsed(BaseException):
     """A dry run has come as far as it can without answers. Not an Exception, so that no test body swallows it."""
@@ -94,6 +100,7 @@ class Rehearsal:
     hosts: set[str] = field(default_factory=set)
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
     clocks: list[str] = field(default_factory=list)  # hosts whose clock is asked for, each time
+    trials: list[Trial[Any]] = field(default_factory=list)
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -129,13 +136,25 @@ class Rehearsal:
         self.clocks.append(host)
         return _Hole()
 
+    def measure(self, trial: Trial[Any]) -> Any:
+        """Note that load is wanted on the trial's hosts."""
+        self.hosts |= trial.hosts
+        self.trials.append(trial)
+        return _Hole()
+
 
 class Asked:
-    """An asker on the kept answers of a run. ``used`` holds the evidence numbers that the last test read."""
+    """An asker on the kept answers of a run, for one test.
 
-    def __init__(self, answers: Answers) -> None:
+    ``used`` are the evidence numbers that it read, ``readers`` the modules of their parsers, ``unasked`` what was not kept.
+    """
+
+    def __init__(self, answers: Answers, tried: Callable[[], Tried] | None = None) -> None:
         self.answers = answers
         self.used: list[int] = []
+        self.readers: list[str] = []
+        self.unasked: list[str] = []
+        self._tried = tried or (lambda: Tried(answers))
 
     def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
         """Read one fact."""
@@ -187,8 +206,23 @@ class Asked:
         """Read the clock interval."""
         return self.answers.clock(host)
 
+    def measure(self, trial: Trial[Fact]) -> Measured[Fact]:
+        """Read the rounds of a trial."""
+        tried = self._tried()
+        numbers = tried.numbers(trial)
+        self.used += numbers
+        parsers = [step.probe.parse for stage in trial.stages for step in stage]
+        self.readers += [getattr(one, "__module__", None) or "" for one in (trial.read, *parsers)]
+        if not numbers:
+            self.unasked.append(trial.id)
+        return tried.measured(trial)
+
     def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
-        self.used += self.answers.numbers(host, probe, sample)
+        numbers = self.answers.numbers(host, probe, sample)
+        self.used += numbers
+        self.readers.append(getattr(probe.parse, "__module__", None) or "")
+        if not numbers:
+            self.unasked.append(f"{host}: {probe.tool} ({probe.id})")
         return self.answers.fact(host, probe, sample)
 
 

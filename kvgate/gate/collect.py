@@ -15,6 +15,7 @@ from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.ask import Need
 from kvgate.gate.naming import device_names
+from kvgate.gate.signals import one_by_one, waiting
 from kvgate.transport.base import Batch, Command, Transport
 
 #: Seconds between the two samples of a counter. Long enough to see a counter that runs, short enough for an arrival check.
@@ -72,7 +73,8 @@ class Rounds:
         """Ask the counters a second time, not before the interval is over."""
         self._closer()
         if told := self._told():
-            time.sleep(max(0.0, self._ended + self._interval - time.monotonic()))
+            with waiting():
+                time.sleep(max(0.0, self._ended + self._interval - time.monotonic()))
             self._round(told, 2, AGAIN)
 
     def _closer(self) -> None:
@@ -136,7 +138,7 @@ def _round(
     for host in questions:
         if host not in asked:
             keep(Batch(host, {}))
-    for batch in transport.each(asked):
+    for batch in one_by_one(transport.each(asked)):  # a batch that is being kept is kept whole
         keep(batch)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +27,7 @@ class Options:
     ledger: str
     evidence: Path
     replay: str | None = None
+    replay_by: str = "stored"  # or "installed": by the acceptance document of this installation
     plan: bool = False
     allow_load: bool = False
     allow_destructive: tuple[str, ...] = ()
@@ -45,6 +47,12 @@ def gate_of(expression: str) -> str | None:
             )
         )
     return text
+
+
+def typed(words: Sequence[str]) -> bool:
+    """Tell whether a command line asks for a gate, without pytest: it has not read it yet when this is needed."""
+    marks = (word[2:] or after for word, after in zip(words, (*words[1:], ""), strict=True) if word[:2] == "-m")
+    return any(mark.strip() in GATES for mark in marks)
 
 
 def folder(gate: str) -> Path:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import pwd
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -13,13 +15,22 @@ from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
-from kvgate.agreement import Agreement
+from kvgate.agreement import Agreement, differences
+from kvgate.campaign import seen
+from kvgate.campaign.scopes import Place
+from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
+from kvgate.gate.comparison import Comparison, compare
+from kvgate.gate.judged import Judged
+from kvgate.gate.signals import waiting
+from kvgate.gate.stored import Then, keep
+from kvgate.gate.trials import Tell, Trials
+from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
@@ -28,8 +39,9 @@ if TYPE_CHECKING:  # the database is loaded when a run begins, not with every py
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
 
-#: Verdicts written at once: few transactions, and little to judge again after a crash.
-_GROUP = 512
+#: Verdicts written at once at most, and seconds after which they are written however few they are: few transactions, and
+#: little to ask again after a crash.
+_GROUP, _AFTER = 512, 0.5
 
 
 class NotDeclared(CannotTell):
@@ -47,18 +59,8 @@ class GateTest:
 
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
-        known = {"ask": ask, "terms": terms, "decide": decide_, "declared": declared}
+        known = {"ask": ask, "measure": ask.measure, "terms": terms, "decide": decide_, "declared": declared}
         return {name: known.get(name, self.thing) for name in self.parameters}
-
-
-@dataclass
-class Judged:
-    """A verdict as recorded: how it was reached and on which evidence."""
-
-    verdict: Verdict
-    basis: str = "measured"  # or "declared"
-    reason: str = ""  # class name of what could not be told
-    evidence: tuple[int, ...] = ()
 
 
 @dataclass
@@ -78,8 +80,27 @@ class GateSession:
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
+    before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
+    seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
+    unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
+    ended: Phrase | None = None  # why the run ended before everything was judged
+    interrupted: bool = False  # it ended so, and that is stored
+    then: Then | None = None  # what a stored run came to, when it is judged again
+    agreed: Agreement | None = None  # by which it was judged then
+    bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
     _waiting: list[Owed] = field(default_factory=list)
+    _written: float = field(default_factory=time.monotonic)
     _rounds: Rounds | None = None
+    _trials: Trials | None = None
+    _tried: Tried | None = None
+
+    def comparison(self) -> Comparison | None:
+        """What differs from the stored verdicts and why; None for a run that is not judged again."""
+        if self.then is None:
+            return None
+        terms = differences(self.agreed.acceptance, self.agreement.acceptance) if self.agreed else ()
+        full = {item: self.judged.get(item) or Judged(verdict) for item, verdict in self.decision().verdicts}
+        return compare(self.then, full, terms, self.bodies)
 
     # ---- what will be asked
 
@@ -87,12 +108,12 @@ class GateSession:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
         rehearsal = Rehearsal()
         for test in tests:
-            known, clocks = len(rehearsal.needs), len(rehearsal.clocks)
+            known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
             with suppress(Rehearsed, Exception):
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
             # A disk is asked by the name its serial had; only the second look shows that it kept it.
             second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or len(rehearsal.clocks) > clocks:
+            if second or len(rehearsal.clocks) > clocks or len(rehearsal.trials) > trials:
                 rehearsal.late.add(test.owed)
         return rehearsal
 
@@ -102,19 +123,61 @@ class GateSession:
 
     def terms(self, owed: Owed) -> dict[str, Any]:
         """Limits of a clause: name -> value."""
-        return {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        found = {name: limit.value for name, limit in self.clause(owed).limits.items()}
+        return found if self.then is None else _TermsThen(found)
 
-    def look(self, tests: Sequence[GateTest], transport: Transport, progress: Progress | None = None) -> None:
-        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then."""
+    def look(
+        self,
+        tests: Sequence[GateTest],
+        transport: Transport,
+        progress: Progress | None = None,
+        *,
+        watch: Transport | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        """Go and ask everything once; raw bytes are on disk when this returns. All but ``late`` can be judged then.
+
+        ``watch`` is a second way to the hosts and ``tell`` hears how far it is, both for clauses that make load.
+        """
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
         hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        self._rounds = Rounds(rehearsal.needs, hosts, transport, self.evidence, progress, clocks=clocks)
+        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
+        self._identify(rehearsal.hosts)
+        if rehearsal.trials:
+            mark = f"kvgate:{self.evidence.run}"
+            self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+
+    def identities(self, hosts: Collection[str]) -> list[Need]:
+        """What tells this rack from another; asked of every host that is asked anything, in the same session."""
+        return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
+
+    def _identify(self, hosts: Collection[str]) -> None:
+        """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
+        assert self.answers is not None  # noqa: S101 - called when they were asked
+        found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+        self.seen |= {one.place: one for one in found}
+        if self.ledger is not None and self.run is not None:
+            try:
+                self.ledger.see(self.run, [one.row() for one in found])
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.before is not None:
+            gate, passed = self.before
+            for phrase in seen.another(gate, passed, self.seen):
+                self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
 
     def look_again(self) -> None:
-        """Ask the counters a second time; a run that is judged from stored answers asks nothing."""
+        """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
+        self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
+        if self._trials is not None:
+            try:
+                self._tried = self._trials.run()
+            finally:
+                self.remarks += [str(what) for what in self._trials.left]
         if self._rounds is not None:
             self._rounds.again()
 
@@ -123,10 +186,13 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers)
+        asked = Asked(self.answers, self._kept_rounds)
         given: list[Verdict] = []
         try:
-            test.body(**test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed)))
+            with waiting():
+                test.body(
+                    **test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed))
+                )
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
@@ -136,8 +202,16 @@ class GateSession:
         else:
             judged = self._given(test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
+        judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         self.record(test.owed, judged)
         return judged
+
+    def _kept_rounds(self) -> Tried:
+        """Rounds of trials, read from the evidence once, when the first clause asks for any."""
+        if self._tried is None:
+            assert self.answers is not None  # noqa: S101 - judged after looking
+            self._tried = Tried(self.answers)
+        return self._tried
 
     def _given(self, owed: Owed, given: Sequence[Verdict]) -> Judged:
         if len(given) != 1:
@@ -188,18 +262,19 @@ class GateSession:
         """Keep a verdict; written to ledger and journal in groups."""
         self.judged[owed] = judged
         self._waiting.append(owed)
-        if len(self._waiting) >= _GROUP:
+        due = len(self._waiting) >= _GROUP or time.monotonic() - self._written > _AFTER
+        if due and not self.trouble:
             self.write()
 
     def write(self) -> None:
         """Write the waiting verdicts. A failure is remembered: the run cannot pass any more."""
-        waiting, self._waiting = self._waiting, []
-        if self.ledger is None or self.run is None:
-            return
         try:
-            self.ledger.record(self.run, [self._row(owed) for owed in waiting])
+            if self.ledger is not None and self.run is not None:
+                self.ledger.record(self.run, [self._row(owed) for owed in self._waiting])
+            self._waiting.clear()
         except KvgateError as error:
-            self.trouble.append(str(error))
+            self.trouble.append(str(error))  # they are tried once more at the end
+        self._written = time.monotonic()
 
     def _row(self, owed: Owed) -> VerdictRow:
         from kvgate.ledger.rows import VerdictRow
@@ -209,7 +284,28 @@ class GateSession:
 
     def decision(self) -> Decision:
         """Return the decision on what is recorded so far."""
-        return decide([item for item, _ in self.owed], {item: judged.verdict for item, judged in self.judged.items()})
+        verdicts = {item: judged.verdict for item, judged in self.judged.items()}
+        return decide([item for item, _ in self.owed], verdicts, self._why)
+
+    def _why(self, owed: Owed) -> Phrase:
+        """Why something owed has no verdict."""
+        if owed in self.unasked:
+            return self.unasked[owed]
+        if self.ended is not None:
+            return self.ended
+        if self.trouble:
+            return say("the run ended before this clause was decided: {why}", why=self.trouble[0])
+        return say("the run ended before this clause was decided")
+
+    @property
+    def kept(self) -> int:
+        """How many verdicts are in the ledger."""
+        return len(self.judged) - len(self._waiting)
+
+    def reasons(self) -> str:
+        """Return every reason why something owed has no verdict, each once, for the ledger."""
+        missing = (item for item, _ in self.owed if item not in self.judged)
+        return "; ".join(dict.fromkeys(str(self._why(item)) for item in missing))
 
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
@@ -230,22 +326,37 @@ class GateSession:
     def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
         seal = Seal(0, "", "")
         if self.evidence is not None:
+            keep(self.evidence, self.judged)
             self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
             self.evidence.sync()
             check = self.evidence.verify()
             if check.problems or check.head != self.evidence.head():
                 problem = check.problems[0] if check.problems else "its last line is another one"
-                raise Unwritable(f"evidence {self.evidence.path} does not read back as written: {problem}")
+                raise Unwritable(
+                    say(
+                        "evidence {path} does not read back as written: {problem}",
+                        path=str(self.evidence.path),
+                        problem=problem,
+                    )
+                )
             seal = Seal(check.lines, check.head, check.root)
-        stored = ledger.finish(run, decision, seal=seal)
+        stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
-            raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
+            raise Unwritable(
+                say(
+                    "the ledger reads {stored} back where {outcome} was written",
+                    stored=stored,
+                    outcome=decision.outcome,
+                )
+            )
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
         self.write()
+        self.interrupted = True
         if self.evidence is not None:
             with suppress(KvgateError):
+                keep(self.evidence, self.judged)
                 self.evidence.note("interrupted", why=why)
                 self.evidence.sync()
         if self.ledger is not None and self.run is not None:
@@ -253,6 +364,25 @@ class GateSession:
                 self.ledger.interrupt(self.run, why)
             except KvgateError as error:
                 self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
+
+    def close(self) -> None:
+        """Let go of evidence and ledger."""
+        if self.evidence is not None:
+            try:
+                self.evidence.close()
+            except KvgateError as error:
+                self.trouble.append(str(error))
+        if self.ledger is not None:
+            self.ledger.close()
+
+
+class _TermsThen(dict[str, Any]):
+    """Limits of an agreement that may be older than the gate test that asks for them."""
+
+    def __missing__(self, name: str) -> Any:
+        raise CannotTell(
+            say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
+        )
 
 
 def _dry(*_: object, **__: object) -> Any:
@@ -264,5 +394,10 @@ def _said(verdict: Verdict) -> Phrase:
 
 
 def operator() -> str:
-    """Who runs this, as far as the machine knows."""
-    return os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER") or "unknown"
+    """Who runs this, as far as the machine knows: a name, or a number where the account has none (a container)."""
+    if named := os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER"):
+        return named
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
+import socket
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -15,24 +15,35 @@ from typing import TYPE_CHECKING
 from checks.acceptance import Text
 from checks.decision import Owed
 from checks.phrase import say
+from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.errors import KvgateError, NotAllowed, Unwritable
+from kvgate.campaign import seen
+from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
+from kvgate.gate import code
+from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
+from kvgate.gate.earlier import Earlier, look, open_ended
+from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
-from kvgate.gate.sealed import vouched
-from kvgate.gate.session import GateSession, GateTest, Judged, operator
+from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.stored import Then, find_run, then
+from kvgate.gate.trials import Tell
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
-from kvgate.inventory.subjects import Thing
+from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle
+
+
+#: Stands in a plan for what is asked to tell this rack from another.
+_IDENTITY = "identity"
 
 
 @dataclass(frozen=True)
@@ -65,22 +76,40 @@ class Prepared:
     agreement: Agreement
     owed: tuple[tuple[Owed, Thing], ...]
     stored: Evidence | None = None  # the run to replay
+    then: Then | None = None  # what it came to when it was made
+    agreed: Agreement | None = None  # by which it was judged then
 
     def session(self) -> GateSession:
         """Return a fresh session on these inputs."""
-        return GateSession(self.options.gate, self.inventory, self.agreement, self.owed)
+        return GateSession(
+            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed
+        )
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""
         session = self.session()
         found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
         first: set[tuple[str, str]] = set()
+        hosts: set[str] = set()
         for test in tests:
-            for need in session.rehearse([test]).needs:
+            rehearsal = session.rehearse([test])
+            hosts |= rehearsal.hosts
+            for need in rehearsal.needs:
                 level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+        for need in session.identities(hosts):
+            level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
+            found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
+            first.add((need.host, need.key))
+            for trial in rehearsal.trials:
+                for step in trial.everything:
+                    line = (step.host, step.probe.command())
+                    clauses = found.get(line, ("", 1, []))[2]
+                    clauses.append(test.owed.clause)
+                    found[line] = (step.probe.level.value, trial.rounds, clauses)
+                    first.add(line)
         asked = tuple(
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())
@@ -101,9 +130,11 @@ def prepare(options: Options) -> Prepared:
             )
         )
     inventory = reader.read(options.inventory)
+    _may_be_destroyed(options.allow_destructive, inventory)
     overlay = inventory.rack.acceptance
     agreement = agreements.read(options.inventory.parent / overlay if overlay else None)
     owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
+    _permitted(options, agreement, [item for item, _ in owed])
     if not owed:
         raise NotAllowed(
             say("{gate} owes nothing on this inventory: it names nothing that a clause is about", gate=options.gate)
@@ -111,41 +142,81 @@ def prepare(options: Options) -> Prepared:
     return Prepared(options, inventory, agreement, tuple(owed))
 
 
-def find_run(options: Options, name: str) -> Path:
-    """Evidence folder of a run, given as a folder or as a run id. Raises NotAllowed when there is none."""
-    for path in (Path(name), options.evidence / name):
-        if (path / "journal.jsonl").is_file():
-            return path
-    raise NotAllowed(
-        say(
-            "found {name!r}, wanted a run below {folder} or a folder with a journal.jsonl: `kvgate runs` lists them, "
-            "--evidence names another folder",
-            name=name,
-            folder=str(options.evidence),
+def _permitted(options: Options, agreement: Agreement, owed: Sequence[Owed]) -> None:
+    """Load is made only by who said so: on a rack in use it slows whoever works there. A plan makes none."""
+    loading = [item for item in owed if agreement.acceptance.clauses[item.clause].level is not Level.PASSIVE]
+    if loading and not options.allow_load and not options.plan:
+        raise NotAllowed(
+            say(
+                "{gate} makes load on the hosts for {count} of the clauses it owes ({clause} first): give "
+                "--allow-load when nobody else needs the rack; pytest -m {gate} --plan shows every command",
+                gate=options.gate,
+                count=len(loading),
+                clause=loading[0].clause,
+            )
         )
-    )
+
+
+def _may_be_destroyed(serials: Sequence[str], inventory: Inventory) -> None:
+    """Raises NotAllowed for a serial that no disk of the inventory carries, and for a disk that it does not call scratch."""
+    disks = [(host, disk) for host, one in inventory.rack.hosts.items() for disk in one.disks]
+    scratch = ", ".join(f"{disk.serial} ({host})" for host, disk in disks if disk.scratch)
+    wrong: list[str] = []
+    for serial in serials:
+        places = [(host, disk) for host, disk in disks if disk.serial == serial]
+        if not places:
+            wrong.append(f"{serial!r}, which no disk of {inventory.file} carries")
+        wrong += [
+            f"{serial!r} ({host}), which {inventory.file} does not mark 'scratch: true'"
+            for host, disk in places
+            if not disk.scratch
+        ]
+    if wrong:
+        wanted = f"a disk that may be written raw: {scratch or 'this inventory has none'}"
+        raise NotAllowed(
+            say("--allow-destructive: found {words}; wanted {wanted}", words="; ".join(wrong), wanted=wanted)
+        )
 
 
 def _prepare_replay(options: Options) -> Prepared:
     evidence = Evidence.open(find_run(options, options.replay or ""))
-    vouched(evidence, options.ledger)
+    came_to = then(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
         raise NotAllowed(
-            say("run {run} is a run of {is_}, not of {wanted}", run=evidence.run, is_=start.gate, wanted=options.gate)
+            say("run {run} is a run of {gate}, not of {wanted}", run=evidence.run, gate=start.gate, wanted=options.gate)
         )
-    inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
-    agreement = agreements.stored(start.acceptance)
-    owed = agreements.what_is_owed(agreement, inventory.rack, inventory.file, options.gate)
-    return Prepared(options, inventory, agreement, tuple(owed), stored=evidence)
-
-
-def code_version() -> str:
-    """Version of kvgate that judges."""
     try:
-        return version("kvgate")
-    except PackageNotFoundError:
-        return "unknown"
+        inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+        agreed = agreements.stored(start.acceptance)
+    except BadInput as error:
+        if start.code in ("", code_version()):
+            raise
+        raise NotAllowed(
+            say(
+                "run {run} was made by kvgate {code}, whose inventory or acceptance text this version ({ours}) does "
+                "not read: {fault} ({count} such); judge it with that version",
+                run=evidence.run,
+                code=start.code,
+                ours=code_version(),
+                fault=error.faults[0].phrase,
+                count=len(error.faults),
+            )
+        ) from error
+    _may_be_destroyed(options.allow_destructive, inventory)
+    agreement = agreements.read() if options.replay_by == "installed" else agreed
+    owed = tuple(_owed(agreement, inventory, options.gate))
+    return Prepared(options, inventory, agreement, owed, stored=evidence, then=came_to, agreed=agreed)
+
+
+def _owed(agreement: Agreement, inventory: Inventory, gate: str) -> list[tuple[Owed, Thing]]:
+    """What a stored run owes. Rules that newer versions have for inventories refuse no run that was made before them."""
+    try:
+        return owed(agreement.acceptance, inventory.rack, gate)
+    except KeyError as error:
+        raise NotAllowed(
+            say("the agreement selects on trait {why}, which this version does not know", why=str(error))
+        ) from None
 
 
 def transport_for(inventory: Inventory) -> Transport:
@@ -163,13 +234,15 @@ class Started:
     session: GateSession
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
+    earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     _transport: Transport | None = None
+    _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
-    def look(self, tests: Sequence[GateTest], progress: Progress | None = None) -> None:
+    def look(self, tests: Sequence[GateTest], progress: Progress | None = None, tell: Tell | None = None) -> None:
         """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
         if self.live:
-            self._transport = transport_for(self.session.inventory)
-            self.session.look(tests, self._transport, progress)
+            self._transport, self._watch = transport_for(self.session.inventory), transport_for(self.session.inventory)
+            self.session.look(tests, self._transport, progress, watch=self._watch, tell=tell)
             if self.session.evidence is not None:
                 self.session.answers = with_boots(self.session.answers, self.session.evidence)
 
@@ -177,8 +250,9 @@ class Started:
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self._transport is not None:
-            self._transport.close()
+        for transport in (self._transport, self._watch):
+            if transport is not None:
+                transport.close()  # what runs on the hosts loses its channel and ends
 
 
 def begin(prepared: Prepared) -> Started:
@@ -188,6 +262,10 @@ def begin(prepared: Prepared) -> Started:
         session.answers = replay(prepared.stored)
         if problems := prepared.stored.verify().problems:
             session.trouble.append(f"the evidence is not what was written: {problems[0]}")
+        elif _owes_less(prepared):
+            session.trouble.append(
+                "this version owes less than the run did: see below what it does not judge; it cannot pass"
+            )
         elif not prepared.stored.notes("decision"):
             session.trouble.append(
                 "the evidence holds no decision: the run was not finished, or its end was cut off; it cannot pass"
@@ -203,7 +281,15 @@ def begin(prepared: Prepared) -> Started:
         raise NotAllowed(str(error)) from error
 
 
+def _owes_less(prepared: Prepared) -> bool:
+    """Whether a blocking verdict that the run owed then is not owed by what it is judged by now."""
+    now = {item[:2] for item, _ in prepared.owed}
+    then_ = prepared.then.verdicts if prepared.then is not None else {}
+    return prepared.agreed is prepared.agreement and any(item.blocking and item[:2] not in now for item in then_)
+
+
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
+    earlier = open_ended(ledger, prepared.inventory.rack.campaign, prepared.options.gate)
     session.run = ledger.begin(
         gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
@@ -222,7 +308,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed})
+    return Started(session, {item for item, _ in prepared.owed}, earlier=earlier)
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -232,6 +318,7 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "inventory": prepared.inventory.text,
         "acceptance": prepared.agreement.canonical(),
         "code": code_version(),
+        "modules": code.written(),
         "python": platform.python_version(),
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,
@@ -266,17 +353,32 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             )
         )
     session.run = run
-    session.evidence = _reopened(prepared, run)
+    session.seen = seen.stored(ledger.seen(run))
+    recorded = ledger.recorded(run)
+    earlier = look(ledger, run)
+    session.evidence = _reopened(prepared, run, bool(recorded))
     session.judged = {
-        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence)
-        for item, stored in ledger.recorded(run).items()
+        item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)))
+    return Started(session, set(ledger.stale(run)), earlier=(earlier,))
 
 
-def _reopened(prepared: Prepared, run: RunHandle) -> Evidence:
-    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it."""
+def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
+    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it.
+
+    Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
+    """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
         if folder.is_dir():
             return Evidence.open(folder, write=True)
+    if judged or run.host != socket.gethostname():
+        raise NotAllowed(
+            say(
+                "run {id} was begun on {host} and its evidence is not here: found no {evidence}; go on where it "
+                "lies, or bring that folder here and name its parent with --evidence, or leave --only-stale away",
+                id=run.id,
+                host=run.host,
+                evidence=run.evidence,
+            )
+        )
     return _evidence(prepared, run)

@@ -32,6 +32,8 @@ def _rack(rack: Rack) -> Iterator[Phrase]:
         yield say("the array: no host has the role array")
     if "node" not in roles:
         yield say("the nodes: no host has the role node")
+    if rack.serving is None:
+        yield say("how models are served, and so G3 and G4: no 'serving'")
     if rack.fabric is None:
         yield say("the switches, and that all ports treat traffic alike: no 'fabric'")
 
@@ -63,7 +65,7 @@ def _host(host: Host) -> Iterator[Phrase]:
 
 
 def _system(system: System) -> Iterator[Phrase]:
-    # An empty list passes as "nothing agreed": true, and worth a word.
+    # Nothing agreed, nothing owed: that the clause is not asked is worth a word.
     for name, agreed in (("cmdline", system.cmdline), ("sysctl", system.sysctl), ("modules", system.modules)):
         if not agreed:
             yield say("nothing is agreed on '{name}'", name=name)

@@ -19,6 +19,7 @@ _PATTERNS = {
     r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$": say("a MAC address such as b8:3f:d2:10:00:0a (lower case, in quotes)"),
     r"^SHA256:[A-Za-z0-9+/]{43}$": say("an OpenSSH fingerprint such as SHA256:... (43 characters, ssh-keygen -lf)"),
     r"^/[A-Za-z0-9_./:-]*$": say("an absolute path of letters, digits and _ . / : -"),
+    r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$": say("an address, a host name or an alias of ssh_config"),
     r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": say("a name of letters, digits and _ . -, at most 63 characters"),
 }
 

@@ -6,70 +6,56 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr, WithJsonSchema
+from pydantic import Field, StrictBool, StrictInt
 
-from checks import units
-
-Name = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$")]
-Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
-Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
-Mac = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
-Path = Annotated[StrictStr, Field(pattern=r"^/[A-Za-z0-9_./:-]*$")]
-HostKey = Annotated[StrictStr, Field(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
-
-
-def _quantity(parse: Any, example: str) -> Any:
-    return Annotated[
-        int,
-        BeforeValidator(parse),
-        WithJsonSchema({"type": "string", "description": f"number and unit, such as {example}"}),
-    ]
-
-
-Bytes = _quantity(units.parse_bytes, "3.84 TB")
-BitRate = _quantity(units.parse_rate, "100 Gb/s")
-Seconds = Annotated[
-    float,
-    BeforeValidator(units.parse_seconds),
-    WithJsonSchema({"type": "string", "description": "number and unit, such as 15 s"}),
-]
+from kvgate.inventory.base import (
+    Bdf,
+    BitRate,
+    Bytes,
+    HostKey,
+    Mac,
+    Name,
+    Path,
+    Said,
+    Strict,
+    Target,
+    Word,
+)
+from kvgate.inventory.calendar import Calendar
+from kvgate.inventory.serving import Serving
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Party(_Strict):
+class Party(Strict):
     """One of the two sides that sign."""
 
     key: Word
 
 
-class Declaration(_Strict):
+class Declaration(Strict):
     """A fact that kvgate cannot ask for (switch, closed array), with who answers for it."""
 
     clause: Word
     subject: Word
-    value: Word
+    value: Said
     conforms: StrictBool
     by: Word
     on: Annotated[date, Field(strict=False)]
 
 
-class Pcie(_Strict):
+class Pcie(Strict):
     """A PCI Express link as ordered: generation 1..6 and lanes."""
 
     gen: Annotated[StrictInt, Field(ge=1, le=6)]
     lanes: Annotated[StrictInt, Field(ge=1, le=32)]
 
 
-class Disk(_Strict):
+class Disk(Strict):
     """One NVMe disk. Its serial is its identity; kernel names are never written down."""
 
     serial: Word
     model: Word
     firmware: Word
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     role: Literal["member", "baseline", "system"] = "member"
     scratch: StrictBool = False
     bdf: Bdf | None = None
@@ -77,16 +63,16 @@ class Disk(_Strict):
     lba: Literal[512, 4096] = 4096  # bytes a logical block
 
 
-class Raid(_Strict):
+class Raid(Strict):
     """One md array of this host."""
 
     device: Path
     level: Literal["raid0", "raid1", "raid10"]
     members: Annotated[StrictInt, Field(ge=1, le=64)]
-    chunk: Bytes  # type: ignore[valid-type]
+    chunk: Bytes
 
 
-class Nic(_Strict):
+class Nic(Strict):
     """One Ethernet port. ``name`` is the kernel's, ``mac`` its identity."""
 
     name: Name
@@ -94,7 +80,7 @@ class Nic(_Strict):
     role: Literal["storage", "management"] = "storage"
     driver: Word
     firmware: Word
-    speed: BitRate  # type: ignore[valid-type]
+    speed: BitRate
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     address: Word | None = None
     rdma: Name | None = None
@@ -108,7 +94,7 @@ class Nic(_Strict):
     switch_port: Word | None = None
 
 
-class Mount(_Strict):
+class Mount(Strict):
     """One filesystem that must be mounted. ``device`` is a stable name (md device, by-id path) when agreed."""
 
     path: Path
@@ -116,13 +102,13 @@ class Mount(_Strict):
     device: Path | None = None
     options: tuple[Word, ...] = ()
     forbidden: tuple[Word, ...] = ()
-    capacity: Bytes  # type: ignore[valid-type]
+    capacity: Bytes
     stripe: Annotated[StrictInt, Field(ge=1)] | None = None
-    chunk: Bytes | None = None  # type: ignore[valid-type]
+    chunk: Bytes | None = None
     arm: Name | None = None
 
 
-class Connection(_Strict):
+class Connection(Strict):
     """One NVMe-oF subsystem that this host is connected to. Times in seconds; -1 s is written ``never``."""
 
     nqn: Word
@@ -140,13 +126,13 @@ class Connection(_Strict):
     keep_alive: Annotated[StrictInt, Field(ge=1)] = 5
 
 
-class Accelerators(_Strict):
+class Accelerators(Strict):
     """All accelerators of one host: they are ordered alike and must be alike."""
 
     platform: Literal["rocm", "ascend", "nvidia"]
     model: Word
     count: Annotated[StrictInt, Field(ge=1, le=64)]
-    memory: Bytes  # type: ignore[valid-type]
+    memory: Bytes
     driver: Word
     runtime: Word
     firmware: Word | None = None
@@ -157,7 +143,7 @@ class Accelerators(_Strict):
     nvswitch: StrictBool = False
 
 
-class Cpu(_Strict):
+class Cpu(Strict):
     """Processors of one host."""
 
     model: Word
@@ -165,15 +151,15 @@ class Cpu(_Strict):
     cores: Annotated[StrictInt, Field(ge=1)]  # physical cores of all sockets
 
 
-class Memory(_Strict):
+class Memory(Strict):
     """Main memory of one host."""
 
-    size: Bytes  # type: ignore[valid-type]
+    size: Bytes
     dimms: Annotated[StrictInt, Field(ge=1)]
     speed: Annotated[StrictInt, Field(ge=800)]  # MT/s
 
 
-class Service(_Strict):
+class Service(Strict):
     """The systemd unit whose limits count (not those of the SSH shell)."""
 
     unit: Word
@@ -181,7 +167,7 @@ class Service(_Strict):
     nofile: Annotated[StrictInt, Field(ge=1024)] = 1048576
 
 
-class System(_Strict):
+class System(Strict):
     """What the machine is apart from disks, ports and accelerators."""
 
     cpu: Cpu
@@ -196,11 +182,11 @@ class System(_Strict):
     hugepages: Annotated[StrictInt, Field(ge=0)] = 0
 
 
-class Host(_Strict):
+class Host(Strict):
     """One machine: how to reach it and everything that was ordered with it."""
 
     role: Literal["array", "node"]
-    address: Word
+    address: Target
     port: Annotated[StrictInt, Field(ge=1, le=65535)] = 22
     user: Word | None = None
     become: Literal["none", "sudo"] | None = None
@@ -219,7 +205,7 @@ class Host(_Strict):
     accelerators: Accelerators | None = None
 
 
-class Defaults(_Strict):
+class Defaults(Strict):
     """What applies to every host that does not say otherwise."""
 
     user: Word | None = None
@@ -227,7 +213,7 @@ class Defaults(_Strict):
     identity: Word | None = None
 
 
-class Fabric(_Strict):
+class Fabric(Strict):
     """What was agreed for the storage network, the same on every port and switch."""
 
     pfc_priority: Annotated[StrictInt, Field(ge=0, le=7)]
@@ -237,9 +223,10 @@ class Fabric(_Strict):
     mtu: Annotated[StrictInt, Field(ge=576, le=65535)]
     roce_mtu: Annotated[StrictInt, Field(ge=256, le=4096)] = 4096
     traffic_class: Annotated[StrictInt, Field(ge=0, le=255)] | None = None
+    networks: tuple[Word, ...] = ()  # where storage ports have their addresses; none: not checked
 
 
-class Rack(_Strict):
+class Rack(Strict):
     """A whole inventory file."""
 
     rack: Name
@@ -247,8 +234,10 @@ class Rack(_Strict):
     parties: Mapping[Name, Party]
     acceptance: Word | None = None  # overlay file, relative to the inventory
     simulated: StrictBool = False
+    calendar: Calendar | None = None
     defaults: Defaults = Defaults()
     profiles: Mapping[Name, Mapping[str, Any]] = {}
     hosts: Mapping[Name, Host]
     fabric: Fabric | None = None
+    serving: Serving | None = None
     declared: tuple[Declaration, ...] = ()

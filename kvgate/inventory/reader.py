@@ -15,13 +15,16 @@ from pydantic import ValidationError
 
 from checks.phrase import plain, say
 from kvgate.errors import BadInput, Fault
-from kvgate.inventory import strict_yaml
+from kvgate.inventory import parties, strict_yaml
 from kvgate.inventory.faults import faults
 from kvgate.inventory.model import Rack
+from kvgate.inventory.plausible import impossible
 from kvgate.inventory.relations import contradictions
+from kvgate.inventory.serving_relations import serving_contradictions
 from kvgate.inventory.strict_yaml import Document, Key
 
-_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_BRACKETS = re.compile(r"<[^<>]*>")
+_LATER = re.compile(r"(?i:tbd|tba|to ?do|fixme|n/?a|x{3,}|\?+|\.{3}|…|to be (filled|defined|determined)\b.*)")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Inventory:
 
 def read(path: FilePath) -> Inventory:
     """Read and check one inventory file. Raises BadInput with all faults, each with line and column."""
-    return _check(strict_yaml.read(path))
+    return _check(strict_yaml.read(path), path.parent)
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:
@@ -62,7 +65,8 @@ def parse(text: str, file: str = "inventory") -> Inventory:
     return _check(strict_yaml.parse(text, file))
 
 
-def _check(document: Document) -> Inventory:
+def _check(document: Document, folder: FilePath | None = None) -> Inventory:
+    """Check everything; key files only where the inventory is a file itself and not the text of a stored run."""
     found = list(document.faults)
     found += [
         document.fault(path, say("the placeholder {text!r}", text=text), say("the real value"))
@@ -81,6 +85,10 @@ def _check(document: Document) -> Inventory:
     found += _used_twice(document, data)
     if rack is not None:
         found += contradictions(document, rack)
+        found += serving_contradictions(document, rack)
+        found += impossible(document, rack)
+        found += parties.one_file_each(document, rack)
+        found += parties.good_keys(document, rack, folder) if folder is not None else ()
     if found or rack is None:
         unique = dict.fromkeys(sorted(found, key=lambda fault: (fault.line, fault.column)))
         raise BadInput(tuple(unique))
@@ -100,7 +108,7 @@ def _leaves(data: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
 
 def _placeholders(document: Document) -> Iterator[tuple[Key, str]]:
     for path, value in _leaves(document.data):
-        if isinstance(value, str) and _PLACEHOLDER.search(value):
+        if isinstance(value, str) and (_BRACKETS.search(value) or _LATER.fullmatch(value.strip())):
             yield path, value
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from checks.acceptance import Acceptance, Subject
 from checks.decision import Owed
 from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid
+from kvgate.inventory.serving import Arm
 
 Ordered = Disk | Raid | Nic | Mount | Connection | Accelerators
 
@@ -49,6 +50,10 @@ def _host_traits(host: Host) -> dict[str, object]:
     return {
         "system": system is not None,
         "service": system is not None and system.service is not None,
+        "cmdline": system is not None and bool(system.cmdline),
+        "sysctl": system is not None and bool(system.sysctl),
+        "modules": system is not None and bool(system.modules),
+        "rdma": system is not None and any(nic.role == "storage" and nic.rdma for nic in host.nics),
         "storage_nic": any(nic.role == "storage" for nic in host.nics),
     }
 
@@ -59,6 +64,7 @@ def things(rack: Rack) -> Iterator[Thing]:
         "fabric": rack.fabric is not None,
         "nvmeof": any(host.nvmeof for host in rack.hosts.values()),
         "accelerators": any(host.accelerators is not None for host in rack.hosts.values()),
+        "serving": rack.serving is not None,
         "nodes": any(host.role == "node" and host.access != "none" for host in rack.hosts.values()),
     }
     yield Thing(Subject.RACK, "rack", "", rack, None, rack, tuple((key, _word(value)) for key, value in about.items()))
@@ -91,6 +97,39 @@ def things(rack: Rack) -> Iterator[Thing]:
             parts.append((Subject.ACCELERATORS, "accelerators", cards, card_traits))
         for kind, part, ordered, more in parts:
             yield Thing(kind, f"{name}:{part}", name, ordered, host, rack, _traits(name, host, **more))
+    yield from _serving(rack)
+
+
+@dataclass(frozen=True)
+class Concurrency:
+    """One concurrency of one shape: what G3's clauses compare arms at."""
+
+    level: int
+    shape: str
+    arms: Mapping[str, Arm]
+    tensor_parallel: int
+
+
+def _serving(rack: Rack) -> Iterator[Thing]:
+    """Shapes, their arms and concurrencies; a rack without ``serving`` has none."""
+    serving = rack.serving
+    for name, shape in serving.shapes.items() if serving is not None else ():
+        assert serving is not None  # noqa: S101 - the loop has nothing else to go through
+        roles = {arm.role for arm in shape.arms.values()}
+        instances = max((len(arm.instances) for arm in shape.arms.values()), default=0)
+        about = {
+            "primary": name == serving.primary, "instances": "several" if instances > 1 else "one",
+            "recompute": "recompute" in roles, "nfs": "nfs" in roles, "canaries": serving.workload.canaries > 0,
+        }  # fmt: skip
+        traits = tuple((key, _word(value)) for key, value in about.items())
+        yield Thing(Subject.SHAPE, name, "", shape, None, rack, traits)
+        for arm_name, arm in shape.arms.items():
+            more = (*traits, ("arm", arm.role), ("evict", serving.evict))
+            machine = rack.hosts.get(arm.host)
+            yield Thing(Subject.ARM, f"{name}/{arm_name}", arm.host, arm, machine, rack, more)
+        for level in serving.workload.concurrencies:
+            ordered = Concurrency(level, name, shape.arms, shape.tensor_parallel)
+            yield Thing(Subject.CONCURRENCY, f"{name}/c{level}", "", ordered, None, rack, traits)
 
 
 def owed(acceptance: Acceptance, rack: Rack, gate: str) -> list[tuple[Owed, Thing]]:

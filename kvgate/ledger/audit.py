@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from checks.verdict import number
 from kvgate.codec import canonical, digest, parse_object, printable
 from kvgate.errors import Damaged
-from kvgate.ledger import chain, queries
+from kvgate.ledger import chain, envelopes, queries, seen
 from kvgate.ledger.models import AcceptanceRevision, InventorySnapshot, Measurement, VerdictEntry
 from kvgate.ledger.rows import RunRecord, StoredDecision, StoredVerdict
 from kvgate.ledger.standing import standing
@@ -24,6 +24,7 @@ def check(connection: Connection, anchors: Sequence[tuple[int, str]] = ()) -> li
     except Damaged as error:
         return [str(error)]
     found = _log(connection, entries, anchors) + _numbers(runs) + _texts(connection)
+    found += envelopes.check(connection)
     for run in runs:
         try:
             found += _run(connection, run, [entry for entry in entries if entry.run == run.id])
@@ -75,6 +76,8 @@ def _entry(connection: Connection, entry: StoredDecision) -> list[str]:
     rows = queries.raw_verdicts(connection, entry.run, entry.judgement, last)
     if digest(canonical(rows)) != content.get("verdicts"):
         found.append(f"verdicts of run {entry.run} are not those that decision {entry.seq} was made on")
+    if "seen" in content and seen.differs(connection, entry.run, content["seen"]):
+        found.append(f"who answered in run {entry.run} is not what decision {entry.seq} was made on")
     return found
 
 

@@ -7,8 +7,32 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert, select
 
 from checks.decision import Owed
+from checks.phrase import say
 from kvgate.codec import digest
-from kvgate.ledger.models import AcceptanceRevision, Campaign, InventorySnapshot, OwedRow
+from kvgate.errors import NotAllowed
+from kvgate.ledger.models import AcceptanceRevision, Campaign, InventorySnapshot, OwedRow, Run
+
+
+def alone(connection: Connection, name: str, head: tuple[int, str], after: tuple[int, str]) -> None:
+    """Raise NotAllowed when an attempt of the campaign is open, or the log is not what the attempt was allowed on."""
+    query = (
+        select(Run.id, Run.gate, Run.attempt, Run.host, Run.started)
+        .join(Campaign, Run.campaign_id == Campaign.id)
+        .where(Campaign.name == name, Run.state == "started")
+    )
+    if (found := connection.execute(query).first()) is not None:
+        raise NotAllowed(still_open(*found))
+    if head != after:
+        raise NotAllowed(say("another process decided something in this ledger meanwhile: start again"))
+
+
+def still_open(run: str, gate: str, attempt: int, host: str, started: str) -> str:
+    """Say which attempt is open and how it gets its end."""
+    return (
+        f"run {run} (attempt {attempt} at {gate}, started {started[:19]}Z on {host}) has no end yet: let it end if it still "
+        f"runs; else take it up again (pytest -m {gate} --only-stale ...), or close it as UNDECIDED: "
+        f"kvgate close {run} --reason '...'"
+    )
 
 
 def campaign(connection: Connection, name: str, utc: str) -> int:

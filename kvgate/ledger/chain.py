@@ -58,10 +58,15 @@ def entry(
     code: str,
     prev: str,
     utc: str,
+    more: Mapping[str, object] | None = None,
 ) -> str:
-    """Return the content of one entry. ``rows`` are the run's verdict rows of this judgement, oldest first, id in front."""
+    """Return the content of one entry. ``rows`` are the run's verdict rows of this judgement, oldest first, id in front.
+
+    ``more`` is what only some entries carry: ``seen`` (digest of what answered), ``waivers``.
+    """
     return canonical(
         {
+            **(more or {}),
             "decision": 1, "seq": seq, "run": run.id, "campaign": run.campaign, "gate": run.gate, "attempt": run.attempt,
             "ticket": run.ticket_digest, "judgement": judgement, "kind": kind, "outcome": outcome.value, "why": why,
             "passed": counts[0], "stopped": counts[1], "undecided": counts[2], "verdicts": digest(canonical(list(rows))),

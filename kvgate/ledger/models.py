@@ -11,6 +11,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Text,
     UniqueConstraint,
@@ -35,7 +36,7 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map = {str: Text, int: BigInteger, bool: Boolean, float: Float(53)}  # noqa: RUF012 - SQLAlchemy's name
+    type_annotation_map = {str: Text, int: BigInteger, bool: Boolean, float: Float(53), bytes: LargeBinary}  # noqa: RUF012 - SQLAlchemy's name
 
 
 class Campaign(Base):
@@ -182,14 +183,44 @@ class DecisionEntry(Base):
     utc: Mapped[str]
     __table_args__ = (
         CheckConstraint(f"outcome IN {OUTCOMES}", name="outcome"),
-        CheckConstraint("kind IN ('decided', 'interrupted')", name="kind"),
+        CheckConstraint("kind IN ('decided', 'interrupted', 'waived')", name="kind"),
         Index(None, "run"),
     )
 
 
+class Envelope(Base):
+    """One signed document as its bytes. ``digest`` names the statement: a draft and its co-signed successor share it."""
+
+    __tablename__ = "envelope"
+    id: Mapped[int] = mapped_column(Counter, primary_key=True)
+    campaign_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("campaign.id"))
+    run: Mapped[str | None] = mapped_column(ForeignKey("run.id"))
+    kind: Mapped[str]
+    digest: Mapped[str]
+    content: Mapped[bytes]
+    sha256: Mapped[str]
+    stored: Mapped[str]
+    __table_args__ = (UniqueConstraint("campaign_id", "sha256"), Index(None, "digest"), Index(None, "run"))
+
+
+class SeenEntry(Base):
+    """What answered in a run, one scope of one host: a JSON list of identities, or why they could not be told."""
+
+    __tablename__ = "seen"
+    id: Mapped[int] = mapped_column(Counter, primary_key=True)
+    run: Mapped[str] = mapped_column(ForeignKey("run.id"))
+    host: Mapped[str]
+    scope: Mapped[str]
+    content: Mapped[str]
+    untold: Mapped[str]
+    utc: Mapped[str]
+    __table_args__ = (Index(None, "run"),)
+
+
 #: Tables whose rows are never changed and never deleted.
 APPEND_ONLY = (
-    "campaign", "inventory_snapshot", "acceptance_revision", "owed", "verdict", "measurement", "decision",
+    "campaign", "inventory_snapshot", "acceptance_revision", "owed", "verdict", "measurement", "decision", "envelope",
+    "seen",
 )  # fmt: skip
 
 #: Columns of a run that may change until it is decided.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,22 +16,25 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict, number
 from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
-from kvgate.ledger import audit, begin, chain, queries, schema
+from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
 from kvgate.ledger.models import DecisionEntry, Measurement, Run, VerdictEntry
 from kvgate.ledger.rows import (
     Revision,
     RunHandle,
     RunRecord,
+    SeenRow,
     Standing,
     StoredDecision,
+    StoredEnvelope,
     StoredVerdict,
     VerdictRow,
+    Waived,
 )  # fmt: skip
 from kvgate.ledger.standing import standing, unlike
 
 __all__ = [
-    "Ledger", "Revision", "RunHandle", "RunRecord", "Standing", "StoredDecision", "StoredVerdict", "VerdictRow",
+    "Ledger", "Revision", "RunHandle", "RunRecord", "Standing", "StoredDecision", "StoredEnvelope", "StoredVerdict", "VerdictRow",
 ]  # fmt: skip
 
 
@@ -77,10 +80,12 @@ class Ledger:
         code: str,
         operator: str,
         simulated: bool,
+        after: tuple[int, str] | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        Raises ValueError when nothing is owed or something twice, NotAllowed when the ledger is busy, Unwritable.
+        ``after`` is the head of the decision log on which the attempt was allowed: it must still be that, and no attempt of
+        the campaign may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -89,6 +94,8 @@ class Ledger:
         with self._store.writing("beginning a run", before=True) as connection:
             before = queries.head(connection)
             campaign_id = begin.campaign(connection, campaign, started)
+            if after is not None:
+                begin.alone(connection, campaign, before or (0, chain.GENESIS), after)
             inventory_id, inventory_digest = begin.inventory(connection, inventory, fingerprint, started)
             acceptance_id, revision = begin.acceptance(connection, campaign_id, acceptance, acceptance_digest, started)
             columns: dict[str, object] = {
@@ -130,31 +137,74 @@ class Ledger:
                 connection.execute(insert(Measurement), numbers)
 
     def finish(
-        self, run: RunHandle, decision: Decision, *, seal: Seal = chain.NO_EVIDENCE, judgement: int = 1
+        self,
+        run: RunHandle,
+        decision: Decision,
+        *,
+        why: str = "",
+        seal: Seal = chain.NO_EVIDENCE,
+        judgement: int = 1,
     ) -> Outcome:
         """Decide a run: its rows are read back and compared, the decision is written, read back, and returned.
+
+        ``why`` tells the reasons for what has no verdict row.
 
         Raises Unwritable when anything does not read back as it was meant, and when it came to PASS or STOP already.
         """
         with self._store.reading(f"reading back the verdicts of run {run.id}") as connection:
             if different := unlike(decision, queries.verdicts(connection, run.id, judgement)):
                 raise Unwritable(
-                    f"ledger {self._store.place}: {different[0]} ({len(different)} such); nothing was decided"
+                    say(
+                        "ledger {place}: {what} ({count} such); nothing was decided",
+                        place=self._store.place,
+                        what=different[0],
+                        count=len(different),
+                    )
                 )
             if set(queries.owed(connection, run.id)) != {owed for owed, _ in decision.verdicts}:
-                raise Unwritable(f"ledger {self._store.place}: run {run.id} owes something else; nothing was decided")
+                raise Unwritable(
+                    say(
+                        "ledger {place}: run {id} owes something else; nothing was decided",
+                        place=self._store.place,
+                        id=run.id,
+                    )
+                )
         counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
-        self._conclude(run, "decided", decision.outcome, counts, "", seal, judgement)
+        self._conclude(run, "decided", decision.outcome, counts, _clean(why), seal, judgement)
         found = self.outcome(run) if judgement == 1 else None
         if found is not None and (found.problems or not found.decided or found.outcome is not decision.outcome):
             why = found.problems[0] if found.problems else f"{found.outcome} reads back"
-            raise Unwritable(f"ledger {self._store.place}: run {run.id} was decided {decision.outcome}, but {why}")
+            raise Unwritable(
+                say(
+                    "ledger {place}: run {id} was decided {outcome}, but {why}",
+                    place=self._store.place,
+                    id=run.id,
+                    outcome=decision.outcome,
+                    why=why,
+                )
+            )
         return decision.outcome if found is None else found.outcome
 
     def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
         """Note that a run ended before it was decided. It can be taken up again; until then it is UNDECIDED."""
-        clean = why.replace("\0", " ")[:2000]
-        self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), clean, seal, 1)
+        self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), _clean(why), seal, 1)
+
+    def see(self, run: RunHandle, rows: Sequence[SeenRow]) -> None:
+        """Add who answered in a run; of one host and scope the newest row counts. Raises Unwritable."""
+        utc = now_utc()
+        with self._store.writing(f"recording who answered in run {run.id}") as connection:
+            seen.keep(connection, run.id, rows, utc)
+
+    def seen(self, run: RunHandle) -> list[SeenRow]:
+        """Who answered in a run, oldest row first."""
+        with self._store.reading(f"reading who answered in run {run.id}") as connection:
+            return seen.select_seen(connection, run.id)
+
+    def waive(self, run: RunHandle, decision: Decision, waivers: Sequence[Waived], why: str) -> None:
+        """Add what a decided run comes to without what both parties accept; the decision before it stays. Raises Unwritable."""
+        counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
+        more = {"waivers": [[one.clause, one.subject, one.document, one.until] for one in waivers]}
+        self._conclude(run, "waived", decision.outcome, counts, why, chain.NO_EVIDENCE, 1, more)
 
     def runs(self, campaign: str | None = None, gate: str | None = None) -> list[RunRecord]:
         """Every run, failed and interrupted ones too, oldest first."""
@@ -208,12 +258,19 @@ class Ledger:
             item for item in self.owed(run) if item not in known or known[item].verdict.outcome is Outcome.UNDECIDED
         ]
 
+    def progress(self, run: RunHandle) -> tuple[int, int, int]:
+        """How many verdicts the run has, owes in all, and still has to tell; quick, whatever its size."""
+        with self._store.reading(f"reading how far run {run.id} came") as connection:
+            found, owed = queries.outcomes(connection, run.id), queries.owed(connection, run.id)
+        untold = sum(found.get(item[:2], Outcome.UNDECIDED.value) == Outcome.UNDECIDED.value for item in owed)
+        return len(found), len(owed), untold
+
     def outcome(self, run: RunHandle) -> Standing:
         """Compute what a run came to from its rows; rows that contradict or cannot be read are problems and never decide."""
         with self._store.reading(f"reading run {run.id}") as connection:
             found = queries.run(connection, run.id)
             if not found:
-                raise Damaged(f"ledger {self._store.place}: run {run.id} is not there any more")
+                raise Damaged(say("ledger {place}: run {id} is not there any more", place=self._store.place, id=run.id))
             owed = queries.owed(connection, run.id)
             try:
                 rows, log = queries.verdicts(connection, run.id, 1), queries.decisions(connection, run.id)
@@ -236,6 +293,39 @@ class Ledger:
         with self._store.reading("reading the agreements") as connection:
             return queries.revisions(connection, campaign)
 
+    def keep_envelope(
+        self, kind: str, campaign: str, content: bytes, document: str, run: str | None = None
+    ) -> StoredEnvelope:
+        """Keep the bytes of a signed document; the same bytes again add nothing. ``document`` is its statement's digest.
+
+        Raises Unwritable when it does not read back.
+        """
+        found = StoredEnvelope(kind, campaign, run, document, content, now_utc())
+        with self._store.writing(f"keeping a {kind}") as connection:
+            envelopes.keep(connection, begin.campaign(connection, campaign, found.stored), found)
+        for stored in self.envelopes(campaign=campaign, kind=kind, run=run, document=document):
+            if stored.content == content:
+                return stored
+        raise Unwritable(
+            say(
+                "ledger {place}: the {kind} of {campaign} does not read back as written",
+                place=self._store.place,
+                kind=kind,
+                campaign=campaign,
+            )
+        )
+
+    def envelopes(
+        self,
+        campaign: str | None = None,
+        kind: str | None = None,
+        run: str | None = None,
+        document: str | None = None,
+    ) -> list[StoredEnvelope]:
+        """Signed documents, oldest first: a draft stands before the envelope that both parties have signed."""
+        with self._store.reading("reading signed documents") as connection:
+            return envelopes.select_envelopes(connection, campaign, kind, run, document)
+
     def check(self, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
         """Everything in the ledger that is not what was written, each by its name; none is good.
 
@@ -253,16 +343,18 @@ class Ledger:
         why: str,
         seal: Seal,
         judgement: int,
+        more: Mapping[str, object] | None = None,
     ) -> None:
         utc = now_utc()
         with self._store.writing(f"deciding run {run.id}") as connection:
             earlier = queries.decisions(connection, run.id)
-            self._open(earlier, run, judgement)
+            if kind != "waived":
+                self._open(earlier, run, judgement)
             last = queries.head(connection) or (0, chain.GENESIS)
             rows = queries.raw_verdicts(connection, run.id, judgement)
             content = chain.entry(
                 run, seq=last[0] + 1, judgement=judgement, kind=kind, outcome=outcome, counts=counts, why=why, seal=seal,
-                rows=rows, code=run.code, prev=last[1], utc=utc,
+                rows=rows, code=run.code, prev=last[1], utc=utc, more={**seen.seal(connection, run.id), **(more or {})},
             )  # fmt: skip
             row = {
                 "seq": last[0] + 1, "run": run.id, "judgement": judgement, "kind": kind, "outcome": outcome.value,
@@ -271,17 +363,35 @@ class Ledger:
                 "content": content, "prev": last[1], "hash": digest(content), "utc": utc,
             }  # fmt: skip
             connection.execute(insert(DecisionEntry), row)
-            if judgement == 1 and not any(entry.kind == "decided" for entry in earlier):
+            if judgement == 1 and kind != "waived" and not any(entry.kind == "decided" for entry in earlier):
                 end = {"state": kind, "ended": utc, "why": why}
                 changed = connection.execute(update(Run).where(Run.id == run.id).values(end)).rowcount
                 if changed != 1:
-                    raise Damaged(f"ledger {self._store.place}: run {run.id} is there {changed} times")
+                    raise Damaged(
+                        say(
+                            "ledger {place}: run {id} is there {changed} times",
+                            place=self._store.place,
+                            id=run.id,
+                            changed=changed,
+                        )
+                    )
 
     def _open(self, earlier: Sequence[StoredDecision], run: RunHandle, judgement: int) -> None:
         """Refuse to add to what came to PASS or STOP."""
         for entry in earlier:
             if entry.judgement == judgement and entry.kind == "decided" and entry.outcome is not Outcome.UNDECIDED:
-                raise Unwritable(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
+                raise Unwritable(
+                    say(
+                        "run {id} was decided {outcome} at {utc}: start a new attempt",
+                        id=run.id,
+                        outcome=entry.outcome,
+                        utc=entry.utc,
+                    )
+                )
+
+
+def _clean(why: str) -> str:
+    return why.replace("\0", " ")[:2000]
 
 
 def _verdict(run: RunHandle, row: VerdictRow, judgement: int, utc: str) -> dict[str, object]:

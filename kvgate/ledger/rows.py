@@ -86,6 +86,26 @@ class StoredDecision:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenRow:
+    """One scope of one host as it answered in a run; ``untold`` says why it could not be told, and then there are no values."""
+
+    host: str
+    scope: str
+    values: tuple[str, ...]
+    untold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waived:
+    """One verdict that a waiver covers. ``document`` is the digest of the waiver's statement, ``until`` its last day."""
+
+    clause: str
+    subject: str
+    document: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
 class Standing:
     """What a run came to, computed from its rows. With ``problems`` it is UNDECIDED, whatever a decision row says."""
 
@@ -103,3 +123,16 @@ class Revision:
     digest: str
     content: str
     frozen: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEnvelope:
+    """One signed document: ``kind`` is certificate, waiver, reopening, ticket or timestamp; ``digest`` is its statement's."""
+
+    kind: str
+    campaign: str
+    run: str | None
+    digest: str
+    content: bytes
+    stored: str = ""
+    id: int = 0

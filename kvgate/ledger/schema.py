@@ -15,7 +15,7 @@ from kvgate.ledger.engine import PATIENCE, Store
 from kvgate.ledger.trouble import explained
 
 #: Every schema there was, oldest first; the last is the one this version reads and writes.
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003", "0004")
 
 #: Changes nothing, and fails where nothing can be written: BEGIN IMMEDIATE alone succeeds on a read-only file.
 _TOUCH = "UPDATE alembic_version SET version_num = version_num"

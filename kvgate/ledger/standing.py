@@ -1,4 +1,7 @@
-"""What a run came to, from its rows alone; a decision row that says something else is a problem, not an answer."""
+"""What a run came to, from its rows alone; a decision row that says something else is a problem, not an answer.
+
+A waiver changes nothing here: whether it counts is a matter of signatures, which kvgate.campaign looks at.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def standing(
     """Return the outcome of a run. Without a decision it is UNDECIDED; so it is when decision and verdicts disagree."""
     newest = latest(rows)
     missing = tuple(item for item in owed if (item.clause, item.subject) not in newest)
-    own = [entry for entry in decisions if entry.judgement == 1]
+    own = [entry for entry in decisions if entry.judgement == 1 and entry.kind != "waived"]
     last = own[-1] if own else None
     problems = []
     strangers = sorted(set(newest) - {(item.clause, item.subject) for item in owed})

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import IO
 
 from checks.acceptance import Clause
 from kvgate.errors import BadInput, CannotTell, Refused
 from kvgate.gate.collect import AGAIN
-from kvgate.gate.session import Judged
+from kvgate.gate.earlier import Earlier
+from kvgate.gate.judged import Judged
+from kvgate.gate.session import GateSession
+from kvgate.gate.stored import Then
+from kvgate.gate.trials import Moment
+from kvgate.gate.tried import Ended
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
+
+_NOW_AND_THEN = 30.0  # seconds between lines where there is no terminal
 
 
 def refusal(error: Refused) -> str:
@@ -25,6 +36,63 @@ def refusal(error: Refused) -> str:
         )
         return "\n".join([head, *(f"  {read.phrase(fault.phrase)}" for fault in error.faults)])
     return read("refused before any host was contacted: {reason}", reason=error.phrase)
+
+
+def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
+    """Yield what became of the runs before this one, or which run is taken up now, and how to go on with one."""
+    read = Reader(language())
+    for one in found:
+        head = read(
+            "run {run} (attempt {number}, begun {when} UTC by {who} on {host})",
+            run=one.run.id,
+            number=one.run.attempt,
+            when=one.run.started[:19].replace("T", " "),
+            who=one.run.operator,
+            host=one.run.host,
+        )
+        far = read("{stored} of {owed} verdicts are stored", stored=one.stored, owed=one.owed)
+        if one.answers is not None:
+            far += read(", {answers} answers of hosts too", answers=one.answers)
+        if taken_up:
+            yield read("goes on with {run}: {far}; {count} are asked now", run=head, far=far, count=one.untold)
+        else:
+            yield f"{head}{read(': ')}{_fate(one, read)}{read('; ')}{far}"
+    if found and not taken_up:
+        yield read(
+            "this is a new attempt and asks everything; --only-stale goes on with the last run instead of beginning one"
+        )
+
+
+def _fate(one: Earlier, read: Reader) -> str:
+    if one.alive:
+        return read("another process is at it now")
+    if one.run.state == "started":
+        return read("it never ended: it was killed, its machine went down, or it runs elsewhere")
+    if one.run.state == "interrupted":
+        return read("it was interrupted: {why}", why=one.run.why)
+    return read("it ended UNDECIDED")
+
+
+def stored(session: GateSession) -> str:
+    """What an interrupted run leaves behind, and how to go on with it."""
+    read = Reader(language())
+    return read(
+        "{count} of {owed} verdicts and every answer so far are stored, the gate stays UNDECIDED; the same command with "
+        "--only-stale asks only the rest",
+        count=session.kept,
+        owed=len(session.owed),
+    )
+
+
+def unvouched(then: Then, ledger: str, read: Reader) -> str | None:
+    """Return the warning that nobody vouches for a folder of evidence, or None where a ledger does."""
+    if then.vouched:
+        return None
+    return read(
+        "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
+        "that it is the one that was taken",
+        ledger=ledger,
+    )
 
 
 def one_line(clause: Clause, judged: Judged) -> str:
@@ -61,5 +129,54 @@ class Progress:
             parts.append(f"{times} x {reason}")
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
-        self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-        self._stream.flush()
+        with suppress(OSError):  # nobody may listen any more; the asking goes on
+            self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+            self._stream.flush()
+
+
+class Load:
+    """How far the load of a run is: on a terminal one line that changes, else a line now and then."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream, self.read = stream, Reader(language())
+        self._terminal = stream.isatty()
+        self._said = 0.0
+
+    def __call__(self, moment: Moment) -> None:
+        """Tell one moment of a round."""
+        read = self.read
+        parts = [
+            read("round {number} of {of}", number=moment.number, of=moment.of),
+            read.phrase(moment.title),
+            read("about {minutes} min of load left", minutes=math.ceil(moment.left / 60)),
+        ]
+        if moment.ended is None and moment.live is None:
+            self._line(parts, lasting=not self._terminal)
+        elif moment.ended is None:
+            self._line([*parts, read.phrase(moment.live)], lasting=False)
+        else:
+            self._line([*parts[:2], self._outcome(moment.ended)], lasting=True)
+
+    def _outcome(self, ended: Ended) -> str:
+        if ended.void is not None:
+            return self.read("void: {why}", why=self.read.phrase(ended.void))
+        if ended.failed is not None:
+            return self.read("could not be told: {why}", why=self.read.phrase(ended.failed.phrase))
+        return self.read("measured")
+
+    def _line(self, parts: list[str], *, lasting: bool) -> None:
+        now = time.monotonic()
+        if not lasting and not self._terminal and now - self._said < _NOW_AND_THEN:
+            return
+        self._said = now
+        line = f"  {'  '.join(part for part in parts if part)}"
+        if self._terminal:
+            from rich.cells import set_cell_size  # as wide as a terminal shows it, Chinese too
+
+            width = shutil.get_terminal_size().columns - 1
+            line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
+        else:
+            line += "\n"
+        with suppress(OSError):
+            self._stream.write(line)
+            self._stream.flush()

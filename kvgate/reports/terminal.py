@@ -14,10 +14,11 @@ from rich.text import Text
 from checks.decision import Decision, Owed
 from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
+from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateSession, Judged
+from kvgate.gate.session import GateSession
 from kvgate.gate.start import Preview
-from kvgate.reports import basis, hints
+from kvgate.reports import basis, hints, lines, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -98,15 +99,21 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
                     line = read("once that is mended: {command}", command=hints.again(options))
                     out.print(Text("    " + line, style="dim"), soft_wrap=True)
             told = {item for items in shared.values() for item in items}
-            rest = [owed for owed, _ in rows if owed not in told]
-            for clause in dict.fromkeys(owed.clause for owed in rest):
-                out.print(
-                    _clause(session, clause, outcome, [owed for owed in rest if owed.clause == clause], read, weight)
-                )
+            rest: dict[str, list[tuple[Owed, Verdict]]] = {}
+            for item, verdict in rows:
+                if item not in told:
+                    rest.setdefault(item.clause, []).append((item, verdict))
+            for clause, group in rest.items():
+                out.print(_clause(session, clause, outcome, group, read, weight))
     for line in _basis(session, read):
         out.print(Text(line), soft_wrap=True)
-    for line in dict.fromkeys((*session.remarks, *session.trouble)):
+    for part in replay.compared(session, read):
+        out.print(part, soft_wrap=True)
+    ended = [read.phrase(session.ended)] if session.ended is not None else []
+    for line in dict.fromkeys((*session.remarks, *session.trouble, *ended)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
+    if session.interrupted and session.run is not None:
+        out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
     out.print()
     for line in _closing(session, read, options):
         out.print(Text(line, style="dim"), soft_wrap=True)
@@ -182,7 +189,12 @@ def _style(outcome: Outcome, blocking: bool) -> str:
 
 
 def _clause(
-    session: GateSession, clause_id: str, outcome: Outcome, owed: list[Owed], read: Reader, blocking: bool
+    session: GateSession,
+    clause_id: str,
+    outcome: Outcome,
+    rows: list[tuple[Owed, Verdict]],
+    read: Reader,
+    blocking: bool,
 ) -> RenderableType:
     clause = session.agreement.acceptance.clauses[clause_id]
     label, style = _label(outcome, read, blocking), _style(outcome, blocking)
@@ -190,12 +202,12 @@ def _clause(
         Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
     grid = Table.grid(padding=(0, 2))
-    for item in owed[:_SHOWN]:
+    for item, verdict in rows[:_SHOWN]:
         judged = session.judged.get(item)
-        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), _found(judged, read), _evidence(judged))
+        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), found(verdict, read), _evidence(judged))
     parts.append(Padding(grid, (0, 0, 0, 4)))
-    if len(owed) > _SHOWN:
-        parts.append(Text("    " + read("and {count} more", count=len(owed) - _SHOWN)))
+    if len(rows) > _SHOWN:
+        parts.append(Text("    " + read("and {count} more", count=len(rows) - _SHOWN)))
     remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
     more = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
     return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, more)))
@@ -212,14 +224,6 @@ def found(verdict: Verdict, read: Reader) -> Sentence:
     if note:
         text.append(read("; ") if text.plain else "").append(note)
     return text
-
-
-def _found(judged: Judged | None, read: Reader) -> Sentence:
-    return (
-        Sentence(read("the run ended before this clause was decided"))
-        if judged is None
-        else found(judged.verdict, read)
-    )
 
 
 def _evidence(judged: Judged | None) -> str:

@@ -302,8 +302,8 @@ _SYSTEM = (
         "host-root-full",
         "the root filesystem is nearly full",
         "G1.1.23",
-        "stat -f -c .*",
-        ("98214912 /\n", "1310720 /\n"),
+        "stat -f / /var/log",
+        ("Available: 98214912", "Available: 1310720"),
     ),
     _fault(
         "host-journal-in-memory",

@@ -167,8 +167,15 @@ def test_a_card_that_tells_nothing_is_undecided(rule: str) -> None:
         ("health", {"health": "UNKNOWN"}, UNDECIDED),
         ("compatible", {"compatibility": "NOK"}, STOP),
         ("compatible", {"compatibility": "maybe"}, UNDECIDED),
-        ("free", {"memory": 100, "memory_used": 5}, PASS),
-        ("free", {"memory": 100, "memory_used": 6}, STOP),
+        ("free", {"memory": 100 * 2**30, "memory_used": 5 * 2**30}, PASS),
+        ("free", {"memory": 100 * 2**30, "memory_used": 5 * 2**30 + 1}, STOP),
+        ("free", {"memory": 100 * 2**30, "memory_used": 100 * 2**30}, STOP),
+        (
+            "free",
+            {"memory": 100 * 2**30, "memory_used": 100 * 2**30 + 1},
+            UNDECIDED,
+        ),  # more than there is: another unit
+        ("free", {"memory": 100 * 2**30, "memory_used": -1}, UNDECIDED),
         ("free", {"memory": 0}, UNDECIDED),
         ("partition", {"compute_partition": "CPX"}, STOP),
         ("partition", {"memory_partition": "NPS4"}, STOP),
@@ -225,6 +232,42 @@ def test_a_driver_without_counters_is_judged_by_its_word() -> None:
     cards = Cards(tuple(replace(card, thermal=(), slowed="no") for card in two().cards))
     assert criteria.not_throttled(Interval(cards, cards, 5.0), 2).outcome is PASS
     assert criteria.not_throttled(Interval(cards, cards, 5.0), 3).outcome is UNDECIDED
+
+
+def test_cards_of_one_driver_tell_all_alike_or_leave_it_undecided() -> None:
+    silent = Cards((GOOD, replace(two().cards[1], thermal=(), slowed="no")))
+    assert criteria.not_throttled(Interval(silent, silent, 5.0), 2).outcome is UNDECIDED
+    wordless = Cards(
+        tuple(replace(card, thermal=(), slowed=word) for card, word in zip(two().cards, ("no", None), strict=True))
+    )
+    assert criteria.not_throttled(Interval(wordless, wordless, 5.0), 2).outcome is UNDECIDED
+    nothing = Cards(())
+    assert criteria.not_throttled(Interval(nothing, nothing, 5.0), 1).outcome is UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("sensors", "outcome"),
+    [
+        ((("hotspot", 60.0),), PASS),
+        ((("hotspot", 61.0),), STOP),
+        ((("hotspot", 310.0),), UNDECIDED),  # Kelvin
+        ((("hotspot", 0.0),), UNDECIDED),  # no sensor
+        ((("hotspot", 59.0), ("memory", 65535.0)), UNDECIDED),
+        ((("hotspot", 61.0), ("memory", 65535.0)), STOP),
+        ((("hotspot", 149.9),), STOP),
+        ((("hotspot", 150.0),), UNDECIDED),
+    ],
+)
+def test_a_temperature_that_cannot_be_is_not_told(sensors: tuple[tuple[str, float], ...], outcome: Outcome) -> None:
+    assert criteria.cool(two(temperatures=sensors), 2, 60).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("memory", "outcome"),
+    [(192 * 10**9, PASS), (96 * 10**9, STOP), (196592, UNDECIDED), (196592 * 2**40, UNDECIDED), (None, UNDECIDED)],
+)
+def test_a_size_in_another_unit_is_not_told(memory: int | None, outcome: Outcome) -> None:
+    assert criteria.of_memory(two(memory=memory), 192 * 10**9, 2, 90, 110).outcome is outcome
 
 
 def test_a_counter_that_ran_weighs_more_than_the_word_of_now() -> None:

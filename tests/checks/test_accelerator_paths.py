@@ -148,6 +148,10 @@ def test_all_alike(hosts: dict[str, Cards], outcome: Outcome) -> None:
     assert paths.all_alike({"rocm": hosts}).outcome is outcome
 
 
+def test_a_platform_without_hosts_agrees_in_nothing() -> None:
+    assert paths.all_alike({"rocm": {}}).outcome is UNDECIDED
+
+
 def test_platforms_are_compared_each_by_itself() -> None:
     assert paths.all_alike({"rocm": {"a": node()}, "nvidia": {"b": node(driver="590")}}).outcome is PASS
 

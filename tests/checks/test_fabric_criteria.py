@@ -222,6 +222,25 @@ def test_namespaces(spaces: tuple[Namespace, ...], ordered: int, wanted: str) ->
     assert outcome(criteria.namespaces_visible(of(path(), spaces=spaces), ordered)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("states", "spaces", "wanted"),
+    [
+        ((), (), "UNDECIDED"),  # not connected: the clause on the connection stops
+        ((), (space(),), "UNDECIDED"),
+        (("connecting",), (), "UNDECIDED"),  # nobody scans for namespaces without a live path
+        (("connecting",), (space(sectors=0),), "UNDECIDED"),
+        (("connecting",), (space(),), "PASS"),  # it is visible and waits
+        (("connecting", "live"), (), "STOP"),
+        (("live",), (), "STOP"),
+    ],
+)
+def test_namespaces_are_missed_only_where_a_path_is_live(
+    states: tuple[str, ...], spaces: tuple[Namespace, ...], wanted: str
+) -> None:
+    paths = [path(number, state=state) for number, state in enumerate(states)]
+    assert outcome(criteria.namespaces_visible(of(*paths, spaces=spaces), 1)) == wanted
+
+
 def test_transport() -> None:
     assert outcome(criteria.transport_is(of(path(1), path(2)), "rdma")) == "PASS"
     assert outcome(criteria.transport_is(of(path(1), path(2, transport="tcp")), "rdma")) == "STOP"

@@ -64,6 +64,7 @@ def test_the_firmware_version_is_the_one_ordered() -> None:
 )
 def test_agreed_words_are_whole_words(words: tuple[str, ...], outcome: Outcome) -> None:
     assert criteria.booted_with(CommandLine(words), ("iommu=pt",)).outcome is outcome
+    assert criteria.booted_with(CommandLine(words), ()).outcome is UNDECIDED
 
 
 @pytest.mark.parametrize(

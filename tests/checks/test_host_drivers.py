@@ -32,13 +32,13 @@ def test_driver_modules(loaded: tuple[Driver, ...], ordered: dict[str, str], out
 def test_driver_trees(foreign: tuple[bool, ...], outcome: Outcome) -> None:
     loaded = tuple(Driver(f"m{n}", None, flag, True) for n, flag in enumerate(foreign))
     found = DriverModules("6.8.0", (*loaded, Driver("nvidia", "560", True, True)))
-    assert drivers.modules_of_one_tree(found, ["m0"], ("m0", "m1")).outcome is outcome
+    assert drivers.modules_of_one_tree(found, ("m0", "m1")).outcome is outcome
 
 
 def test_a_host_without_rdma_has_nothing_to_mix() -> None:
-    assert drivers.modules_of_one_tree(DriverModules("6.8.0", ()), ["nvme_tcp"], ("m0",)).outcome is PASS
+    assert drivers.modules_of_one_tree(DriverModules("6.8.0", ()), ("m0",)).outcome is UNDECIDED
 
 
-def test_one_rdma_module_agreed_among_others_is_enough_to_expect_a_tree() -> None:
-    found = DriverModules("6.8.0", ())
-    assert drivers.modules_of_one_tree(found, ["nvme_tcp", "m0"], ("m0",)).outcome is UNDECIDED
+def test_nothing_agreed_is_nothing_met() -> None:
+    found = DriverModules("6.8.0", (Driver("mlx5_ib", None, False, True),))
+    assert drivers.modules_loaded(found, {}).outcome is UNDECIDED

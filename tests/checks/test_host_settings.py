@@ -32,6 +32,17 @@ def test_the_iommu_is_off_or_passes_through(kinds: tuple[str, ...], outcome: Out
     assert settings.iommu_passes_through(found, bdfs).outcome is outcome
 
 
+@pytest.mark.parametrize("words", ["intel_iommu=on", "ro amd_iommu=on quiet", "iommu=force"])
+def test_an_iommu_that_was_asked_for_and_is_not_seen_is_not_off(words: str) -> None:
+    assert settings.iommu_passes_through(Iommu(words, ()), []).outcome is UNDECIDED
+    shown = (Domain("nvme", "0000:01:00.0", "identity"),)
+    assert settings.iommu_passes_through(Iommu(words, shown), ["0000:01:00.0"]).outcome is PASS
+
+
+def test_nothing_agreed_is_nothing_met() -> None:
+    assert settings.settings_equal(Settings((("a", "1"),)), {}).outcome is UNDECIDED
+
+
 def test_an_iommu_that_knows_none_of_the_devices_tells_nothing() -> None:
     found = Iommu("ro", (Domain("xhci_hcd", "0000:42:00.4", "identity"),))
     assert settings.iommu_passes_through(found, ["0000:01:00.0"]).outcome is UNDECIDED

@@ -7,16 +7,22 @@ import pytest
 from checks.host import upkeep
 from checks.parsers.ipmitool_sdr import Sensor, Sensors
 from checks.parsers.journal_files import JournalFiles
-from checks.parsers.stat_f import Space, Spaces
+from checks.parsers.stat_f import FileSystem
 from checks.verdict import Outcome
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
 
 
+def filesystem(path: str, available: int, total: int = 100) -> FileSystem:
+    return FileSystem(path, "xfs", 10**9, total, available, 1, 1, None)
+
+
 @pytest.mark.parametrize(("blocks", "outcome"), [(20, PASS), (19, STOP), (21, PASS)])
 def test_room_is_judged_where_it_is_tightest(blocks: int, outcome: Outcome) -> None:
-    found = Spaces((Space("/", 10**9, 100, 90), Space("/var/log", 10**9, 100, blocks)))
+    found = (filesystem("/", 90), filesystem("/var/log", blocks))
     assert upkeep.room_for_logs(found, 20 * 10**9).outcome is outcome
+    assert upkeep.room_for_logs((*found, filesystem("/proc", 0, total=0)), 20 * 10**9).outcome is UNDECIDED
+    assert upkeep.room_for_logs((), 20 * 10**9).outcome is UNDECIDED
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,53 @@ def test_media_errors(errors: int, wanted: Outcome) -> None:
     assert criteria.no_media_errors(replace(HEALTH, media_errors=errors), 0).outcome is wanted
 
 
+@pytest.mark.parametrize("counted, wanted", [(0, PASS), (1, STOP), (2**32 - 1, UNDECIDED), (2**128 - 1, UNDECIDED)])
+def test_all_bits_set_is_no_count(counted: int, wanted: Outcome) -> None:
+    assert criteria.no_media_errors(replace(HEALTH, media_errors=counted), 0).outcome is wanted
+    assert criteria.few_unsafe_shutdowns(replace(HEALTH, unsafe_shutdowns=counted), 0).outcome is wanted
+
+
+@pytest.mark.parametrize(
+    "change, wanted",
+    [
+        ({"power_on_hours": 175_321}, UNDECIDED),  # minutes
+        ({"percent_used": 256}, UNDECIDED),
+        ({"percent_used": 2, "power_on_hours": 10**9}, STOP),  # worn, whatever its hours are counted in
+        ({"written_bytes": 37 * 3600 * 32 * 10**9}, STOP),
+        ({"written_bytes": 37 * 3600 * 32 * 10**9 + 1}, UNDECIDED),  # more than a link carries in that time
+        ({"power_on_hours": 0, "written_bytes": 10**9}, PASS),
+    ],
+)
+def test_what_firmware_counts_in_other_units_says_nothing_of_wear(change: dict[str, int], wanted: Outcome) -> None:
+    assert criteria.new(replace(HEALTH, **change), SIZE, 1, 200, 1.0).outcome is wanted
+
+
+@pytest.mark.parametrize(
+    "celsius, warning, wanted",
+    [
+        (310, 343, UNDECIDED),  # Kelvin called Celsius
+        (-236, 343, UNDECIDED),  # Celsius called Kelvin
+        (0, 343, UNDECIDED),
+        (1, 343, PASS),
+        (149, 343, STOP),
+        (150, 343, UNDECIDED),
+        (34, 70, UNDECIDED),  # a warning limit in Celsius
+        (34, 500, UNDECIDED),
+        (34, 343, PASS),
+    ],
+)
+def test_a_temperature_that_cannot_be_is_not_told(celsius: int, warning: int, wanted: Outcome) -> None:
+    verdict = criteria.cool(replace(HEALTH, celsius=celsius), replace(IDENTITY, warning_kelvin=warning), 15, 70)
+    assert verdict.outcome is wanted
+
+
+def test_a_host_whose_nvme_driver_is_not_loaded_has_not_been_looked_at() -> None:
+    unloaded = replace(NONE, multipath=None)
+    assert criteria.nothing_unordered(unloaded, []).outcome is UNDECIDED
+    assert criteria.nothing_unordered(unloaded, [S3]).outcome is STOP
+    assert criteria.nothing_unordered(replace(NONE, multipath=True), []).outcome is PASS
+
+
 @pytest.mark.parametrize("spare, wanted", [(100, PASS), (99, PASS), (98, STOP), (101, UNDECIDED), (255, UNDECIDED)])
 def test_spare(spare: int, wanted: Outcome) -> None:
     assert criteria.spare_whole(replace(HEALTH, available_spare=spare), 99).outcome is wanted

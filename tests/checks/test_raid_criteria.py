@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.parsers import df, mdadm_detail, mdstat, readlink, statfs, sysfs_nvme, xfs_info
+from checks.parsers import df, mdadm_detail, mdstat, readlink, stat_f, sysfs_nvme, xfs_info
 from checks.parsers.findmnt import Mounted
 from checks.parsers.sysfs_md import MdArray, MdArrays, MdMember
 from checks.raid import criteria, mounted, probes
@@ -83,6 +83,7 @@ def test_the_members_are_the_ordered_disks_whatever_they_are_called() -> None:
     assert criteria.ordered_disks(host(members=parts), "md0", TREE, SERIALS).outcome is PASS
     assert criteria.ordered_disks(host(members=strange), "md0", TREE, SERIALS).outcome is STOP
     assert criteria.ordered_disks(host(), "md0", TREE, SERIALS[:3]).outcome is STOP
+    assert criteria.ordered_disks(host(members=()), "md0", TREE, []).outcome is UNDECIDED
     cross = tuple(MdMember(f"nvme{n}n1", n, ("in_sync",), 0) for n in range(2))
     assert criteria.ordered_disks(host(members=cross), "md0", CROSS, ["S-A", "S-B"]).outcome is PASS
 
@@ -183,15 +184,15 @@ def test_stripe_geometry() -> None:
 
 
 SPACE = df.Space("/dev/nvme1n1", "xfs", 1000, 400, 600, 100, 50, "/mnt/fx100", None)
-STAT = statfs.FileSystem("/mnt/fx100", "xfs", 4096, 1, 1, 1, 1, None)
+STAT = stat_f.FileSystem("/mnt/fx100", "xfs", 4096, 1, 1, 1, 1, None)
 DEAD = df.parse((SAMPLES / "df" / "coreutils-text--io-error-on-mount.txt").read_text())
 
 
 def test_a_dead_filesystem_stops_and_a_lost_mount_is_undecided() -> None:
-    assert mounted.alive(STAT, [SPACE], "/mnt/fx100").outcome is PASS
-    assert mounted.alive(STAT, DEAD, "/mnt/gen").outcome is STOP
-    assert mounted.alive(replace(STAT, error="Input/output error"), [SPACE], "/mnt/fx100").outcome is STOP
-    assert mounted.alive(STAT, [replace(SPACE, target="/")], "/mnt/fx100").outcome is UNDECIDED
+    assert mounted.alive([STAT], [SPACE], "/mnt/fx100").outcome is PASS
+    assert mounted.alive([STAT], DEAD, "/mnt/gen").outcome is STOP
+    assert mounted.alive([replace(STAT, error="Input/output error")], [SPACE], "/mnt/fx100").outcome is STOP
+    assert mounted.alive([STAT], [replace(SPACE, target="/")], "/mnt/fx100").outcome is UNDECIDED
 
 
 @pytest.mark.parametrize("ordered, wanted", [(1000, PASS), (1030, PASS), (1032, STOP)])

@@ -15,25 +15,30 @@ from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
 from lab.order import PLATFORMS
 from lab.rack import fingerprint, host_key
-from tests.cli.conftest import Kvgate
+from tests.cli.conftest import ROOT, Kvgate
 from tests.gates.harness import judge
 
 _CLAIMED = {
-    "rack": "embedded", "campaign": "drafted", "key": "keys/vendor.pub", "pfc_priority": 3, "dscp": 26, "cnp_dscp": 48, "ecn": True,
+    "rack": "embedded", "campaign": "drafted", "pfc_priority": 3, "dscp": 26, "cnp_dscp": 48, "ecn": True,
     "mtu": 9000, "roce_mtu": 4096, "traffic_class": 106, "role": "baseline", "scratch": False, "unit": "vllm.service", "gds": True,
     "value": "as agreed", "conforms": True, "by": "network team", "on": "2026-11-28",
 }  # fmt: skip
+EXAMPLE_KEYS = ROOT / "inventories" / "keys"
 
 
 def decided(text: str, **more: Any) -> str:
     """Fill every placeholder as the people of the embedded rack would."""
-    lines, path = [], ""
+    lines, path, side = [], "", ""
     for line in text.splitlines():
+        if found := re.fullmatch(r"  (vendor|customer):", line):
+            side = found[1]
         if found := re.match(r"\s*- path: (\S+)", line):
             path = found[1]
         found = re.fullmatch(r'(\s*(?:- )?)(\w+): "<[^<>]*>"(.*)', line)
         if found is None:
             lines.append(line)
+        elif found[2] == "key":
+            lines.append(f"{found[1]}key: {EXAMPLE_KEYS / f'example-{side}.pub'}")
         elif found[2] == "arm":
             lines.append(f"{found[1]}arm: {'fx100' if path == '/mnt/fx100' else 'local'}")
         else:

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from kvgate.cli import main
-from tests.cli.conftest import ROOT, Kvgate, Stored
+from tests.cli.conftest import ROOT, Kvgate, Stored, started
 
 PAGE = (ROOT / "runbooks" / "json.md").read_text("utf-8")
 Key = tuple[str, ...]
@@ -68,6 +68,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
             return [told("runs", *stored.words)]
         if command == "show":
             return [told("show", stored.run, *stored.words)]
+        if command == "judge":
+            words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
+            return [json.loads(started("judge", *words).stdout)]
         if command == "inventory check":
             (tmp_path / "overlay.yaml").write_text(
                 "overlay: {G1.2.9: {limits: {media_errors: {value: 1, unit: errors, origin: contract}}}}\n"

@@ -51,8 +51,8 @@ def nothing_says_pass(site: Site) -> None:
     assert "PASS" not in site.kvgate("show", str(run["run"])).stdout.splitlines()[0]
 
 
-def completed(site: Site, *arguments: str, status: int = 0) -> None:
-    """Take the run up and finish it: the same run, everything owed decided."""
+def completed(site: Site, *arguments: str, status: int = 0) -> str:
+    """Take the run up and finish it: the same run, everything owed decided. Return what was said meanwhile."""
     before = site.runs()[0]["run"]
     ended = site.gate("--only-stale", *arguments)
     assert ended.returncode == status, ended.stdout + ended.stderr
@@ -62,16 +62,20 @@ def completed(site: Site, *arguments: str, status: int = 0) -> None:
     assert run["missing"] == 0
     with Evidence.open(folder(site)) as evidence:
         assert evidence.verify().ok
+    return ended.stderr
 
 
 def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[..., Site]) -> None:
     site = serve(edits=SLOW)
     running = site.start()
     until(lambda: asking(site))
-    running.send_signal(signal.SIGINT)
+    for _ in range(3):  # nobody presses it once
+        running.send_signal(signal.SIGINT)
     output, _ = running.communicate(timeout=30)
     assert running.returncode == 2, output
     assert "Traceback" not in output
+    assert "the run was ended by SIGINT" in output
+    assert "the same command with --only-stale asks only the rest" in output
     assert output.rstrip().splitlines()[-1].startswith("G1: UNDECIDED")
     (run,) = site.runs()
     assert run["state"] == "interrupted"
@@ -84,9 +88,11 @@ def test_ctrl_c_while_verdicts_are_made_keeps_those_that_were_made(serve: Callab
     site = serve()
     running = site.start("-vv")
     judging(running, 40)
-    running.send_signal(signal.SIGINT)
+    for one in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        running.send_signal(one)
     output, _ = running.communicate(timeout=30)
     assert running.returncode == 2, output
+    assert "Traceback" not in output
     assert site.runs()[0]["state"] == "interrupted"
     told = list(outcomes(site.last()).values())
     assert told.count("PASS") >= 40
@@ -117,15 +123,43 @@ def test_a_run_killed_while_verdicts_are_made_is_unfinished_and_can_be_completed
     site = serve()
     running = site.start("-vv")
     judging(running, 60)
+    until(lambda: len(site.last()["verdicts"]) >= 60)  # written while the counters run, not at the end
     running.kill()
     running.wait(30)
     assert site.runs()[0]["state"] == "unfinished"
     nothing_says_pass(site)
+    stored = len(site.last()["verdicts"])
     with Evidence.open(folder(site)) as evidence:
         assert evidence.verify().ok
     assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 6  # the counters were read once only
-    completed(site)
+    left = len(site.last()["missing"])
+    assert left < stored
+    said = completed(site)
+    assert f"{stored} of {stored + left} verdicts are stored" in said
+    assert f"{left} are asked now" in said
     assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 0
+
+
+def test_the_next_run_says_what_became_of_the_last_and_how_it_could_be_taken_up(serve: Callable[..., Site]) -> None:
+    site = serve(edits=SLOW)
+    running = site.start()
+    until(lambda: asking(site))
+    first = site.runs()[0]
+    part = ("-k", "G1.1.1")  # the clause of two hosts, and not G1.1.10
+    alive = site.gate(*part)
+    assert "another process is at it now" in alive.stderr
+    running.kill()
+    running.wait(30)
+    dead = site.gate(*part)
+    assert dead.returncode == 6
+    assert f"run {first['run']} (attempt 1," in dead.stderr
+    assert "it never ended: it was killed" in dead.stderr
+    assert "it ended UNDECIDED" in dead.stderr  # the second attempt
+    assert "--only-stale goes on with the last run" in dead.stderr
+    told = outcomes(site.last())
+    assert {clause for (clause, _), outcome in told.items() if outcome == "PASS"} == {"G1.1.1"}
+    assert "not asked: left out by -k G1.1.1" in dead.stdout
+    assert site.last()["why"] == "not asked: left out by -k G1.1.1"
 
 
 def test_a_mended_host_is_asked_again_alone(serve: Callable[..., Site]) -> None:

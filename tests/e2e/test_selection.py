@@ -50,6 +50,7 @@ def test_one_test_left_out_keeps_the_gate_undecided(serve: object) -> None:
     assert site.gate("--deselect", f"{KERNEL}[node-01]").returncode == 6
     told = outcomes(site.last())
     assert [place for place, outcome in told.items() if outcome != "PASS"] == [("G1.1.2", "node-01")]
+    assert site.last()["why"] == "not asked: left out by --deselect"
 
 
 @pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
@@ -61,6 +62,7 @@ def test_a_run_that_stops_at_the_first_stop_is_a_stop_and_the_rest_is_not_decide
     told = list(outcomes(site.last()).values())
     assert told.count("STOP") == 1
     assert "missing" in told
+    assert site.last()["why"] == "the run was stopped before this clause: stopping after 1 failures"
 
 
 BARE: list[tuple[str, ...]] = [
@@ -101,6 +103,17 @@ def test_a_bare_pytest_runs_no_gate_even_when_everything_is_configured(site: Sit
         ended = site.pytest(*arguments, cwd=tmp_path, KVGATE_INVENTORY=str(site.inventory))
         assert ended.returncode == 0, ended.stdout
         assert "1 passed" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--inventory", "{inventory}"), ("--plan",), ("--only-stale",), ("-m", "not G1", "--replay", "x")]
+)
+def test_an_option_of_a_gate_without_a_gate_is_refused_with_the_command_that_was_meant(
+    site: Site, arguments: tuple[str, ...]
+) -> None:
+    ended = site.pytest(*(word.format(inventory=site.inventory) for word in arguments))
+    assert ended.returncode == 4, ended.stdout
+    assert "pytest -m G1 --inventory FILE" in ended.stderr
 
 
 def contacted_nothing(site: Site, ended: subprocess.CompletedProcess[str]) -> str:

@@ -7,11 +7,14 @@ import json
 import sqlite3
 from pathlib import Path
 
+from sqlalchemy import inspect, select
+
 from checks.decision import Decision, Owed, decide
 from checks.phrase import say
 from checks.verdict import Outcome, Quantity, Verdict
 from kvgate.codec import digest
 from kvgate.ledger.engine import Store
+from kvgate.ledger.models import Base
 from kvgate.ledger.repository import Ledger, RunHandle, VerdictRow
 
 OWED = (
@@ -68,3 +71,15 @@ def tamper(url: str, *statements: str, guarded: bool = False) -> None:
         for statement in statements:
             connection.exec_driver_sql(statement)
     store.engine.dispose()
+
+
+def put(store: Store, source: Ledger) -> None:
+    """Write a ledger's rows into the tables of another version; what that version has no table for is left out."""
+    with source._store.reading("copying") as found, store.writing("copying") as connection:
+        there = set(inspect(connection).get_table_names())
+        for table in Base.metadata.sorted_tables:
+            if table.name in there and (rows := [dict(row) for row in found.execute(select(table)).mappings()]):
+                connection.execute(table.insert(), rows)
+                if store.dialect == "postgresql" and "id" in table.c and table.name != "run":
+                    counter = f"pg_get_serial_sequence('{table.name}', 'id')"
+                    connection.exec_driver_sql(f"SELECT setval({counter}, (SELECT max(id) FROM {table.name}))")

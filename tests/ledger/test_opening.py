@@ -24,7 +24,7 @@ from kvgate.ledger import schema
 from kvgate.ledger.engine import Store
 from kvgate.ledger.models import APPEND_ONLY, Base
 from kvgate.ledger.repository import Ledger
-from tests.ledger.sample import BAD, GOOD, OWED, begin, complete, decision, rows
+from tests.ledger.sample import BAD, GOOD, OWED, begin, complete, decision, put, rows
 
 MIGRATIONS = Path(schema.__file__).parent / "migrations"
 
@@ -52,11 +52,12 @@ def test_the_known_revisions_are_the_steps_there_are() -> None:
     assert tuple(reversed(steps)) == schema.REVISIONS
 
 
-def test_every_step_up_keeps_the_rows(empty: str) -> None:
+def test_every_step_up_keeps_the_rows(empty: str, tmp_path: Path) -> None:
     store = Store.connect(empty)
     assert schema.upgrade(store, "0001") == ""
-    old = Ledger(store)
+    old = Ledger.open(f"sqlite:///{tmp_path / 'old.db'}")
     run, _ = complete(old, GOOD, BAD, GOOD, GOOD)
+    put(store, old)
     before = (old.runs(), old.verdicts(run), old.decisions())
     for step, revision in enumerate(schema.REVISIONS[1:]):
         assert schema.upgrade(store, revision) == schema.REVISIONS[step]

@@ -1,0 +1,1 @@
+"""Statistics of measurements: percentiles, paired rounds, intervals, rounding, steadiness, drift. No limit stands here."""

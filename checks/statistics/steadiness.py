@@ -1,0 +1,82 @@
+"""Whether repeated measurements are steady: SNIA's rule, the coefficient of variation, drift over rounds, trends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from checks.statistics.percentile import finite
+
+
+@dataclass(frozen=True, slots=True)
+class Steadiness:
+    """A window of rounds: its mean, its range and the rise of its fitted line over the window, both in percent of the mean."""
+
+    mean: float
+    range_percent: float
+    rise_percent: float
+
+    def holds(self, range_percent: float, rise_percent: float) -> bool:
+        """Whether range and rise stay within these limits."""
+        return self.range_percent <= range_percent and abs(self.rise_percent) <= rise_percent
+
+
+def steadiness(values: Sequence[float], window: int = 5) -> Steadiness:
+    """Weigh the last ``window`` values by the rule of SNIA SSS-PTS 2.0.x, 2.1.24.
+
+    Raises ValueError for fewer than ``window`` values or a mean that is not positive. Rounds must be of equal length.
+    """
+    if window < 2 or len(values) < window:
+        raise ValueError(f"{len(values)} rounds, wanted at least {max(window, 2)}")
+    data = finite(values)[-window:]
+    mean = float(data.mean())
+    if mean <= 0:
+        raise ValueError("the mean is not positive")
+    slope = float(np.polyfit(np.arange(window), data, 1)[0])
+    return Steadiness(
+        mean=mean,
+        range_percent=round(float(np.ptp(data)) / mean * 100, 9),
+        rise_percent=round(slope * (window - 1) / mean * 100, 9),
+    )
+
+
+def variation_percent(values: Sequence[float]) -> float:
+    """Coefficient of variation (sample deviation over mean) in percent. Raises ValueError for fewer than two values."""
+    data = finite(values)
+    if len(data) < 2:
+        raise ValueError(f"{len(data)} values, wanted at least 2")
+    mean = float(data.mean())
+    if mean <= 0:
+        raise ValueError("the mean is not positive")
+    return float(data.std(ddof=1)) / mean * 100
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Theil-Sen slope a unit of time, what it adds up to over the whole span in percent of the median, and Mann-Kendall's p."""
+
+    slope: float
+    change_percent: float
+    p_value: float
+
+
+def trend(times: Sequence[float], values: Sequence[float]) -> Trend:
+    """Trend of ``values`` over ``times`` that one outlier cannot make.
+
+    Raises ValueError for fewer than three points, lists of different length, times that all agree, a median not positive.
+    """
+    if len(times) != len(values) or len(values) < 3:
+        raise ValueError(f"{len(times)} times and {len(values)} values, wanted as many of both, at least 3")
+    when, data = finite(times), finite(values)
+    span = float(np.ptp(when))
+    middle = float(np.median(data))
+    if span <= 0 or middle <= 0:
+        raise ValueError("times must differ and the median must be positive")
+    slope = float(stats.theilslopes(data, when).slope)
+    # Values that are all alike have no ranks to compare: no trend, and nothing that speaks for one.
+    same = bool(np.ptp(data) == 0)
+    p_value = 1.0 if same else float(stats.kendalltau(when, data).pvalue)
+    return Trend(slope=slope, change_percent=slope * span / middle * 100, p_value=p_value)

@@ -1,0 +1,130 @@
+"""A trial: load made on purpose, in steps and rounds, and how one round is read to a fact. Says what to do; does nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from checks.phrase import Phrase
+from checks.probe import Level, Probe
+
+Fact = TypeVar("Fact")
+
+
+class Voided(Exception):
+    """A round that does not count, for a cause that was recorded beside it: heat, throttling, a link that went away."""
+
+    def __init__(self, why: Phrase) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a trial on one host. ``name`` is unique within the trial; its facts are found under it.
+
+    ``must`` looks at the fact as soon as it is there and says why the trial may not go on; None lets it go on. ``always``
+    marks what runs whatever happened before: stopping and cleaning up.
+    """
+
+    name: str
+    host: str
+    probe: Probe[Any]
+    must: Callable[[Any], Phrase | None] | None = field(default=None, compare=False)
+    always: bool = False
+
+
+@dataclass(frozen=True)
+class Live(Generic[Fact]):
+    """What is looked at, and not kept, while a round runs: ``tell`` makes of two looks and the seconds between what is shown."""
+
+    host: str
+    probe: Probe[Fact]
+    tell: Callable[[Fact, Fact, float], Phrase]
+
+
+@dataclass(frozen=True)
+class Trial(Generic[Fact]):
+    """Load of one kind: stages one after another, the steps of a stage at the same time on their hosts.
+
+    ``prepare`` is done once before the first round of a sitting (laying out a file) and must be safe to do again;
+    ``clean`` once after its last round, whatever happened.
+
+    ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
+    and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
+    it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes as planned,
+    for whoever shows progress.
+    """
+
+    id: str
+    title: Phrase
+    stages: tuple[tuple[Step, ...], ...]
+    read: Callable[[Mapping[str, Any]], Fact] = field(compare=False)
+    rounds: int = 3
+    at_most: int = 0
+    enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
+    seconds: float = 0.0
+    live: Live[Any] | None = field(default=None, compare=False)
+    prepare: tuple[tuple[Step, ...], ...] = ()
+    clean: tuple[Step, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [step.name for step in self.everything]
+        if not self.steps or len(set(names)) != len(names):
+            raise ValueError(f"steps of trial {self.id} are named {names}, wanted at least one and no name twice")
+        if self.rounds < 1:
+            raise ValueError(f"found {self.rounds} rounds of trial {self.id}, wanted at least 1")
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of a round, in order."""
+        return tuple(step for stage in self.stages for step in stage)
+
+    @property
+    def preparation(self) -> tuple[Step, ...]:
+        """The steps that are done once before the first round of a sitting."""
+        return tuple(step for stage in self.prepare for step in stage)
+
+    @property
+    def everything(self) -> tuple[Step, ...]:
+        """Every step that may run."""
+        return (*self.preparation, *self.steps, *self.clean)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Every host that takes part."""
+        return frozenset(step.host for step in self.everything)
+
+    @property
+    def level(self) -> Level:
+        """The strongest level of its steps, at least load: a trial is never passive."""
+        return Level.DESTRUCTIVE if any(s.probe.level is Level.DESTRUCTIVE for s in self.everything) else Level.LOAD
+
+    @property
+    def key(self) -> str:
+        """Name of the trial with a digest of everything it runs: rounds of another procedure are never taken for its own."""
+        text = "\0".join(f"{step.name}\0{step.host}\0{step.probe.command()}\0{step.always}" for step in self.everything)
+        return f"{self.id}@{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    @property
+    def most(self) -> int:
+        """Rounds that are made at most: one in five may be void and is then made again."""
+        return max(self.at_most, self.rounds + max(1, self.rounds // 5))
+
+    def place(self, number: int, step: Step) -> str:
+        """Key under which the answer to a step of round ``number`` (from 1) is kept."""
+        return f"{self.key}/{number}/{step.name}"
+
+
+@dataclass(frozen=True)
+class Measured(Generic[Fact]):
+    """What the rounds of a trial gave: the facts that count, in order, and why others do not.
+
+    ``voided`` were recorded as not to count; ``failed`` could not be told and were made again in a later sitting.
+    """
+
+    facts: tuple[Fact, ...]
+    voided: tuple[Phrase, ...] = ()
+    failed: tuple[Phrase, ...] = ()

@@ -1,0 +1,293 @@
+"""Making load: the rounds of every trial, every answer kept, and nothing left running however a round ends."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from checks.load import Running, ended, marked
+from checks.nvme.probes import controllers
+from checks.parsers.sysfs_nvme import NvmeTree
+from checks.phrase import Phrase, say
+from checks.probe import Device, Probe
+from checks.trial import Step, Trial
+from kvgate.errors import CannotTell, DeviceAbsent
+from kvgate.evidence.store import AskedProbe
+from kvgate.gate.answers import Answers, Met
+from kvgate.gate.naming import device_names
+from kvgate.gate.reading import read
+from kvgate.gate.signals import one_by_one
+from kvgate.gate.tried import AFTER, BEFORE, CLEAN, QUIET, ROUND, Ended, Tried, hidden, named
+from kvgate.transport.base import Answer, Batch, Command, Transport
+
+#: Seconds between two looks at the live number.
+_LOOK = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a gate stands while it makes load, for whoever shows progress.
+
+    ``done`` and ``left`` are seconds of planned load over all trials; ``live`` is set while a round runs, ``ended`` after it.
+    """
+
+    title: Phrase
+    number: int
+    of: int
+    done: float
+    left: float
+    live: Phrase | None = None
+    ended: Ended | None = None
+
+
+Tell = Callable[[Moment], None]
+
+
+class Trials:
+    """The trials of a run, one after another: two loads at a time would measure each other.
+
+    ``mark`` names the run on every process it starts. ``watch`` is a second way to the same hosts, for live numbers and
+    for cleaning up while the first still waits. Raises Unwritable when an answer could not be kept.
+    """
+
+    def __init__(
+        self,
+        trials: Iterable[Trial[Any]],
+        transport: Transport,
+        answers: Answers,
+        mark: str,
+        *,
+        watch: Transport | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        self.trials = list({trial.key: trial for trial in trials}.values())
+        self.tried = Tried(answers)
+        self._answers, self._evidence = answers, answers.evidence
+        self._transport, self._watch, self._mark = transport, watch, mark
+        self._tell = tell or (lambda _: None)
+        self._done = 0.0
+        self.left: list[Phrase] = []  # what could not be cleaned up
+
+    def run(self) -> Tried:
+        """Make every round that is still wanted."""
+        for trial in self.trials:
+            self._trial(trial)
+        return self.tried
+
+    def _trial(self, trial: Trial[Any]) -> None:
+        last = 0
+        try:
+            for number in self._wanted(trial):
+                self._show(trial, number)
+                first, last = not last, number
+                self._round(trial, number, first=first)
+                self._done += trial.seconds
+                self._show(trial, number, ended=self.tried.round(trial, number))
+        finally:
+            if last and trial.clean:
+                self._tidy(trial, last)
+
+    def _tidy(self, trial: Trial[Any], number: int) -> None:
+        """Remove what the trial laid out; what could not be removed is told, for somebody must."""
+        asked = [_Asked(step, trial.place(number, step), step.probe, {}) for step in trial.clean]
+        for one, answer in self._ask(asked):
+            try:
+                found = answer if isinstance(answer, CannotTell) else read(one.step.host, one.step.probe, answer)
+            except CannotTell as error:
+                found = error
+            if isinstance(found, CannotTell):
+                self.left.append(say("{title}: not cleaned up: {why}", title=trial.title, why=found.phrase))
+
+    def _wanted(self, trial: Trial[Any]) -> Iterator[int]:
+        """Numbers of the rounds to make. One that could not be told ends the trial: the next would hammer on the same nail."""
+        fresh = False
+        while True:
+            rounds = self.tried.rounds(trial)
+            facts = [one.fact for one in rounds if one.void is None and one.failed is None]
+            counted = sum(1 for one in rounds if one.failed is None)
+            enough = len(facts) >= trial.rounds and (trial.enough is None or trial.enough(facts))
+            if enough or counted >= trial.most or (fresh and rounds and rounds[-1].failed is not None):
+                return
+            fresh = True
+            yield self._next(trial)
+
+    def _next(self, trial: Trial[Any]) -> int:
+        begun = [
+            line.get("number") for line in self._evidence.notes(f"{ROUND}-begun") if line.get("trial") == trial.key
+        ]
+        return max([number for number in begun if isinstance(number, int)], default=0) + 1
+
+    # ---- one round
+
+    def _round(self, trial: Trial[Any], number: int, *, first: bool) -> None:
+        self._evidence.note(f"{ROUND}-begun", trial=trial.key, id=trial.id, number=number, mark=self._mark)
+        self._evidence.sync()
+        try:
+            with self._looking(trial, number):
+                self._stages(trial, number, (*trial.prepare, *trial.stages) if first else trial.stages)
+        finally:
+            self._clean(trial, number)
+        self._evidence.note(ROUND, trial=trial.key, id=trial.id, number=number)
+        self._evidence.sync()
+        self.tried.end(trial.key, number)
+
+    def _stages(self, trial: Trial[Any], number: int, stages: Sequence[Sequence[Step]]) -> None:
+        well = self._quiet(trial, number)
+        names = self._names(trial, number, BEFORE) if well else {}
+        try:
+            for stage in stages:
+                well = well and self._stage(trial, number, stage, names)
+            if well:
+                self._names(trial, number, AFTER)
+        except (
+            BaseException
+        ):  # an operator who interrupts does not wait for the load: its connection ends, the rest follows
+            self._transport.close()
+            if self._watch is not None:
+                self._transport, self._watch = self._watch, self._transport
+            raise
+        finally:
+            for stage in stages:
+                if late := tuple(step for step in stage if step.always and not self._kept(trial, number, step)):
+                    self._stage(trial, number, late, names)
+
+    def _kept(self, trial: Trial[Any], number: int, step: Step) -> bool:
+        return self._answers.place(step.host, trial.place(number, step)) is not None
+
+    def _quiet(self, trial: Trial[Any], number: int) -> bool:
+        """Nobody else makes load through kvgate on these hosts: both would measure each other. What a killed laptop left ends."""
+        found = self._everywhere(trial, number, QUIET, ended(self._mark))
+        return all(isinstance(fact, Running) and fact.quiet for fact in found.values())
+
+    def _clean(self, trial: Trial[Any], number: int) -> None:
+        """End whatever the round started, over the second way where there is one: the first may still be waiting."""
+        first = self._transport
+        self._transport = self._watch or first
+        try:
+            self._everywhere(trial, number, CLEAN, ended(self._mark))
+        finally:
+            self._transport = first
+
+    def _names(self, trial: Trial[Any], number: int, moment: str) -> dict[str, Mapping[Device, str]]:
+        steps = named(trial)
+        trees = self._everywhere(trial, number, moment, controllers(), sorted(steps))
+        names: dict[str, Mapping[Device, str]] = {}
+        for host, tree in trees.items():
+            found: dict[Device, str] = {}
+            for step in steps[host] if isinstance(tree, NvmeTree) else ():
+                with contextlib.suppress(CannotTell):
+                    found |= device_names(host, step.probe, tree)
+            names[host] = found
+        return names
+
+    def _stage(
+        self, trial: Trial[Any], number: int, stage: Sequence[Step], names: Mapping[str, Mapping[Device, str]]
+    ) -> bool:
+        """Run the steps of a stage at the same time; True when all of them let the trial go on."""
+        asked = [_Asked(step, trial.place(number, step), marked(step.probe, self._mark), names) for step in stage]
+        good = True
+        for one, answer in self._ask(asked):
+            fact = _told(one.step.host, one.step.probe, answer)
+            good = good and fact is not _UNTOLD and (one.step.must is None or one.step.must(fact) is None)
+        return good
+
+    def _everywhere(
+        self, trial: Trial[Any], number: int, moment: str, probe: Probe[Any], hosts: Sequence[str] | None = None
+    ) -> dict[str, Any]:
+        """Ask every host of a trial the same; what could not be told is no fact and breaks nothing."""
+        wanted = sorted(trial.hosts) if hosts is None else hosts
+        asked = [_Asked(Step(moment, host, probe), hidden(trial, number, moment), probe, {}) for host in wanted]
+        return {one.step.host: _told(one.step.host, probe, answer) for one, answer in self._ask(asked)}
+
+    # ---- asking and keeping
+
+    def _ask(self, asked: Sequence[_Asked]) -> list[tuple[_Asked, Answer | CannotTell]]:
+        table: dict[str, dict[str, _Asked]] = {}
+        for one in asked:
+            table.setdefault(one.step.host, {})[one.key] = one
+        sent = {host: [one.command for one in ones.values() if one.line] for host, ones in table.items()}
+        found: list[tuple[_Asked, Answer | CannotTell]] = []
+        for batch in one_by_one(self._transport.each({host: commands for host, commands in sent.items() if commands})):
+            self._keep(batch, table[batch.host])
+            found += [(table[batch.host][key], answer) for key, answer in batch.answers.items()]
+        for host, ones in table.items():
+            if absent := {key: one.absent for key, one in ones.items() if not one.line}:
+                self._keep(Batch(host, absent), ones)
+                found += [(ones[key], error) for key, error in absent.items()]
+        return found
+
+    def _keep(self, batch: Batch, ones: Mapping[str, _Asked]) -> None:
+        lines = {
+            key: AskedProbe(ones[key].probe.id, ones[key].line, ones[key].probe.level.value) for key in batch.answers
+        }
+        for key, seq in self._answers.evidence.keep(batch, lines, 0).items():
+            self._answers.keep(batch.host, key, 0, seq)
+        if batch.host_key:
+            met = Met(batch.host_key, batch.boot_id, batch.clock, batch.started_monotonic)
+            self._answers.meet(batch.host, 0, met)
+
+    # ---- showing
+
+    def _show(self, trial: Trial[Any], number: int, live: Phrase | None = None, ended: Ended | None = None) -> None:
+        left = sum(max(0, other.rounds - len(self.tried.rounds(other))) * other.seconds for other in self.trials)
+        self._tell(Moment(trial.title, number, trial.rounds, self._done, left, live, ended))
+
+    @contextlib.contextmanager
+    def _looking(self, trial: Trial[Any], number: int) -> Iterator[None]:
+        """Look at the live number now and then, over the second way to the host; what is seen is shown and not kept."""
+        if trial.live is None or self._watch is None:
+            yield
+            return
+        over = threading.Event()
+        looker = threading.Thread(target=self._watching, args=(trial, number, self._watch, over), daemon=True)
+        looker.start()
+        try:
+            yield
+        finally:
+            over.set()
+            looker.join(_LOOK)
+
+    def _watching(self, trial: Trial[Any], number: int, watch: Transport, over: threading.Event) -> None:
+        live = trial.live
+        assert live is not None  # noqa: S101 - started for a trial that has one
+        before: tuple[float, Any] | None = None
+        while not over.wait(_LOOK):
+            command = Command("live", live.probe.command(), live.probe.limit)
+            answer = watch.run({live.host: [command]})[live.host].answers["live"]
+            fact, now = _told(live.host, live.probe, answer), time.monotonic()
+            if fact is _UNTOLD or over.is_set():
+                continue
+            if before is not None:
+                self._show(trial, number, live=live.tell(before[1], fact, now - before[0]))
+            before = (now, fact)
+
+
+_UNTOLD = object()
+
+
+def _told(host: str, probe: Probe[Any], answer: Answer | CannotTell) -> Any:
+    """Return the fact of a live answer; the kept bytes are read again for the verdict."""
+    try:
+        return _UNTOLD if isinstance(answer, CannotTell) else read(host, probe, answer)
+    except CannotTell:
+        return _UNTOLD
+
+
+class _Asked:
+    """A step on its way: under which key, as which line. Without a line its device is not there."""
+
+    def __init__(self, step: Step, key: str, probe: Probe[Any], names: Mapping[str, Mapping[Device, str]]) -> None:
+        self.step, self.key, self.probe = step, key, probe
+        known = names.get(step.host, {})
+        missing = [str(device) for device in probe.devices if device not in known]
+        self.line = "" if missing else probe.command(known if probe.devices else None)
+        self.absent = DeviceAbsent(say("{host}: {devices} is not there", host=step.host, devices=", ".join(missing)))
+
+    @property
+    def command(self) -> Command:
+        """What is sent."""
+        return Command(self.key, self.line, self.probe.limit)

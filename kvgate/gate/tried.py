@@ -1,0 +1,154 @@
+"""The kept rounds of trials, read to facts. Live and replayed runs read the same evidence through the same lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from checks.load import running
+from checks.nvme.probes import controllers
+from checks.phrase import Phrase, joined, say
+from checks.probe import UnreadableOutput
+from checks.trial import Measured, Step, Trial, Voided
+from kvgate.errors import CannotTell, DeviceAbsent, Unreadable
+from kvgate.gate.answers import Answers
+from kvgate.gate.naming import device_names
+
+Fact = TypeVar("Fact")
+
+#: Kind of the journal line that ends a round; a round without one was cut short and counts for nothing.
+ROUND = "round"
+
+#: Hidden steps: which kernel names the serials had before and after the load, whose load runs, what was left to end.
+BEFORE, AFTER, QUIET, CLEAN = "controllers before", "controllers after", "other load", "load ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One round as it came out: a fact, or why it does not count (``void``), or why it could not be told (``failed``)."""
+
+    number: int
+    fact: Any = None
+    void: Phrase | None = None
+    failed: CannotTell | None = None
+
+
+class Tried:
+    """Reads rounds. ``ended`` holds the numbers of the rounds that came to their end, by trial key."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self.ended: dict[str, list[int]] = {}
+        self._known: dict[tuple[str, int, Any], Ended] = {}
+        for line in answers.evidence.notes(ROUND):
+            self.end(str(line.get("trial")), line.get("number"))
+
+    def end(self, key: str, number: object) -> None:
+        """Note that a round came to its end."""
+        if isinstance(number, int) and number not in (numbers := self.ended.setdefault(key, [])):
+            numbers.append(number)
+
+    def round(self, trial: Trial[Any], number: int) -> Ended:
+        """Read one round; the same reading is made once."""
+        place = (trial.key, number, trial.read)
+        if place not in self._known:
+            self._known[place] = self._round(trial, number)
+        return self._known[place]
+
+    def rounds(self, trial: Trial[Any]) -> list[Ended]:
+        """All rounds that came to their end, in order."""
+        return [self.round(trial, number) for number in self.ended.get(trial.key, ())]
+
+    def measured(self, trial: Trial[Fact]) -> Measured[Fact]:
+        """Return what the rounds gave. Raises CannotTell where fewer than wanted count, or too many are void."""
+        rounds = self.rounds(trial)
+        facts = tuple(one.fact for one in rounds if one.void is None and one.failed is None)
+        voided = tuple(one.void for one in rounds if one.void is not None)
+        failed = [one.failed for one in rounds if one.failed is not None]
+        if len(facts) < trial.rounds:
+            if failed:
+                raise failed[-1]
+            if voided:
+                raise CannotTell(
+                    say(
+                        "{title}: {void} rounds are void ({why}) and {good} of {wanted} count: mend the cause, then measure again",
+                        title=trial.title, void=len(voided), why=joined(voided), good=len(facts), wanted=trial.rounds,
+                    )
+                )  # fmt: skip
+            raise CannotTell(
+                say(
+                    "{title}: {good} of {wanted} rounds were measured; go on with --only-stale",
+                    title=trial.title, good=len(facts), wanted=trial.rounds,
+                )
+            )  # fmt: skip
+        return Measured(facts, voided, tuple(error.phrase for error in failed))
+
+    def numbers(self, trial: Trial[Any]) -> list[int]:
+        """Evidence numbers of every step of every round that came to its end."""
+        kept = (
+            self.answers.place(step.host, trial.place(number, step))
+            for number in self.ended.get(trial.key, ())
+            for step in trial.everything
+        )
+        return [number for number in kept if number is not None]
+
+    def step(self, trial: Trial[Any], number: int, step: Step) -> Any:
+        """Read the fact of one step. Raises CannotTell."""
+        return self.answers.step(step.host, trial.place(number, step), step.probe)
+
+    def _round(self, trial: Trial[Any], number: int) -> Ended:
+        facts: dict[str, Any] = {}
+        try:
+            self._quiet(trial, number)
+            prepared = [s for s in trial.preparation if self.answers.place(s.host, trial.place(number, s)) is not None]
+            for step in (*prepared, *trial.steps):
+                facts[step.name] = self.step(trial, number, step)
+                if step.must is not None and (why := step.must(facts[step.name])) is not None:
+                    raise CannotTell(why)
+            self._same_names(trial, number)
+            return Ended(number, trial.read(facts))
+        except CannotTell as error:
+            return Ended(number, failed=error)
+        except Voided as void:
+            return Ended(number, void=void.why)
+        except UnreadableOutput as error:
+            return Ended(number, failed=Unreadable(say("{title}: {why}", title=trial.title, why=str(error))))
+
+    def _quiet(self, trial: Trial[Any], number: int) -> None:
+        for host in sorted(trial.hosts):
+            found = self.answers.step(host, hidden(trial, number, QUIET), running(""))
+            if not found.quiet:
+                whose = ", ".join(found.others) or say("an earlier round of this run")
+                raise CannotTell(
+                    say(
+                        "{host}: other load was running ({whose}): wait until it ends, or end it on the host, and go on with "
+                        "--only-stale",
+                        host=host, whose=whose,
+                    )
+                )  # fmt: skip
+
+    def _same_names(self, trial: Trial[Any], number: int) -> None:
+        for host, steps in named(trial).items():
+            before, after = (
+                self.answers.step(host, hidden(trial, number, moment), controllers()) for moment in (BEFORE, AFTER)
+            )
+            for step in steps:
+                if device_names(host, step.probe, before) != device_names(host, step.probe, after):
+                    raise DeviceAbsent(
+                        say("{host}: the disks changed their names while {title} ran", host=host, title=trial.title)
+                    )
+
+
+def named(trial: Trial[Any]) -> Mapping[str, list[Step]]:
+    """Steps that ask a device by its serial, by host."""
+    found: dict[str, list[Step]] = {}
+    for step in trial.everything:
+        if step.probe.devices:
+            found.setdefault(step.host, []).append(step)
+    return found
+
+
+def hidden(trial: Trial[Any], number: int, moment: str) -> str:
+    """Key of a hidden step of a round."""
+    return f"{trial.key}/{number}/{moment}"

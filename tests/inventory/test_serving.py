@@ -1,0 +1,81 @@
+"""Arms that could not be compared are refused before a host is contacted; shapes, arms and concurrencies are subjects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from checks.acceptance import Subject
+from kvgate.errors import BadInput, Fault
+from kvgate.inventory import reader
+from kvgate.inventory.subjects import things
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "inventories").glob("example-*.yaml"))
+TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
+
+
+def changed(old: str, new: str, count: int = 1) -> list[Fault]:
+    assert old in TEXT
+    with pytest.raises(BadInput) as caught:
+        reader.parse(TEXT.replace(old, new, count))
+    return list(caught.value.faults)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_says_how_models_are_served(path: Path) -> None:
+    rack = reader.parse(path.read_text("utf-8")).rack
+    found = {kind: [thing.id for thing in things(rack) if thing.kind is kind] for kind in Subject}
+    assert found[Subject.SHAPE] == ["tp8"]
+    assert found[Subject.ARM] == ["tp8/local", "tp8/fx100", "tp8/recompute"]
+    assert found[Subject.CONCURRENCY] == ["tp8/c8", "tp8/c16", "tp8/c32"]
+
+
+def test_an_arm_knows_its_host_and_role() -> None:
+    arm = next(thing for thing in things(reader.parse(TEXT).rack) if thing.id == "tp8/fx100")
+    assert (arm.host, arm.role, dict(arm.traits)["arm"], arm.machine is not None) == ("node-01", "array", "array", True)
+
+
+@pytest.mark.parametrize(
+    "old, new, found",
+    [
+        ("primary: tp8", "primary: tp16", "tp16"),
+        ("load_host: node-01", "load_host: node-99", "node-99"),
+        ("store: {kind: lmcache-fs", "store: {kind: lmcache-local-disk", "finds none of its files"),
+        ("prompt_tokens: 32768", "prompt_tokens: 128", "less than a chunk"),
+        ("concurrencies: [8, 16, 32]", "concurrencies: [8, 8]", "[8, 8]"),
+        ("client: kvgate", "client: vllm", "vllm without client_version"),
+        ("          role: local", "          role: nfs", "0 arms of role local"),
+        ("mount: /mnt/nvme0", "mount: /mnt/other", "/mnt/nvme0/kv"),
+        ("store: /mnt/nvme0/kv", "store: /mnt/nvme0", "/mnt/nvme0"),
+        ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/../etc", "/mnt/nvme0/../etc"),
+        ("store: /mnt/nvme0/kv", "store: /var/lib/kv", "/var/lib/kv"),
+        ("tensor_parallel: 8", "tensor_parallel: 16", "but node-01 has 8"),
+        ("{unit: vllm-local.service}", "{unit: vllm-local.service, container: vllm}", "2 ways to start and stop"),
+        ("{unit: vllm-local.service}", "{start: [run.sh]}", "one of start and stop"),
+        ("{unit: vllm-local.service}", "{runtime: podman}", "0 ways to start and stop"),
+        ("          role: recompute", "          role: recompute\n          store: /mnt/nvme0/kv2", "with a mount or a store"),
+    ],
+)  # fmt: skip
+def test_what_could_measure_nothing_or_something_else_is_refused(old: str, new: str, found: str) -> None:
+    assert any(found in str(fault.found) for fault in changed(old, new)), changed(old, new)
+
+
+def test_two_arms_never_share_a_store() -> None:
+    faults = changed(
+        "mount: /mnt/fx100\n          store: /mnt/fx100/node-01/kv", "mount: /mnt/nvme0\n          store: /mnt/nvme0/kv"
+    )
+    assert any("the store of local too" in str(fault.found) for fault in faults)
+
+
+def test_a_command_is_words_and_an_endpoint_is_plain_http() -> None:
+    assert changed('endpoint: "http://127.0.0.1:8000"', 'endpoint: "ftp://127.0.0.1"')
+    assert changed("{unit: vllm-local.service}", "{start: rm -rf /, stop: [x]}")
+
+
+def test_a_rack_without_serving_is_good_and_says_what_it_leaves_out() -> None:
+    text = TEXT[: TEXT.index("# How the model is served")]
+    rest = TEXT[TEXT.index("seed: 20261129") :]
+    rack = reader.parse(text + rest[rest.index("\n\n") if "\n\n" in rest else len(rest) :]).rack
+    assert rack.serving is None
+    assert not [thing for thing in things(rack) if thing.kind in (Subject.ARM, Subject.SHAPE, Subject.CONCURRENCY)]
