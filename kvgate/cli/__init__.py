@@ -19,7 +19,7 @@ from kvgate.reports.messages import Reader, language
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse",
+    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse", "ledger": "ledger",
 }  # fmt: skip
 
 #: What a shell shows for a program that wrote into a pipe nobody reads.

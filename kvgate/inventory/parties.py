@@ -49,7 +49,7 @@ def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
             raw = path.read_bytes()
         except OSError as error:
             if not (rack.simulated and isinstance(error, FileNotFoundError)):
-                yield document.fault(place, f"{path}: {error.strerror or error}", _WANTED)
+                yield document.fault(place, plain(f"{path}: {error.strerror or error}"), _WANTED)
             continue
         public = _public(raw)
         if isinstance(public, Phrase):

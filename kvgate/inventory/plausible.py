@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from ipaddress import ip_interface, ip_network
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, plain, say
 from checks.units import show_bytes, show_rate
 from kvgate.errors import Fault
 from kvgate.inventory.model import Accelerators, Connection, Fabric, Host, Nic, Rack, Raid, System
@@ -102,7 +102,7 @@ def _fabric(document: Document, fabric: Fabric) -> Iterator[Fault]:
             ip_network(network)
         except ValueError as error:
             wanted = say("a network such as 192.168.100.0/24")
-            yield document.fault(("fabric", "networks", index), f"{network!r} ({error})", wanted)
+            yield document.fault(("fabric", "networks", index), plain(f"{network!r} ({error})"), wanted)
 
 
 def _nic(document: Document, place: Key, nic: Nic, fabric: Fabric | None) -> Iterator[Fault]:
