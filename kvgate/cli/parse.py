@@ -88,11 +88,13 @@ def parse(command: str | None, file: Path | None, list_: bool, as_json: bool) ->
     if list_ or command is None:
         reads = {name: _reads(parser) for name, parser in sorted(known.items())}
         if as_json:
-            found = [{"command": name, "reads": text, "seen": SEEN[name].split()} for name, text in reads.items()]
+            found = [
+                {"command": name, "reads": text, "seen": SEEN.get(name, "").split()} for name, text in reads.items()
+            ]
             click.echo(json.dumps(found, ensure_ascii=False))
             return
         read = Reader(language())
-        rows = [(name, text.split(": ")[0], SEEN[name]) for name, text in reads.items()]
+        rows = [(name, text.split(": ")[0], SEEN.get(name, "")) for name, text in reads.items()]
         heads = (read("COMMAND"), read("reads the output of"), read("versions seen (others are read too, or refused)"))
         terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
         return

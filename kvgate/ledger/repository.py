@@ -154,35 +154,16 @@ class Ledger:
         with self._store.reading(f"reading back the verdicts of run {run.id}") as connection:
             if different := unlike(decision, queries.verdicts(connection, run.id, judgement)):
                 raise Unwritable(
-                    say(
-                        "ledger {place}: {what} ({count} such); nothing was decided",
-                        place=self._store.place,
-                        what=different[0],
-                        count=len(different),
-                    )
+                    f"ledger {self._store.place}: {different[0]} ({len(different)} such); nothing was decided"
                 )
             if set(queries.owed(connection, run.id)) != {owed for owed, _ in decision.verdicts}:
-                raise Unwritable(
-                    say(
-                        "ledger {place}: run {id} owes something else; nothing was decided",
-                        place=self._store.place,
-                        id=run.id,
-                    )
-                )
+                raise Unwritable(f"ledger {self._store.place}: run {run.id} owes something else; nothing was decided")
         counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
         self._conclude(run, "decided", decision.outcome, counts, _clean(why), seal, judgement)
         found = self.outcome(run) if judgement == 1 else None
         if found is not None and (found.problems or not found.decided or found.outcome is not decision.outcome):
             why = found.problems[0] if found.problems else f"{found.outcome} reads back"
-            raise Unwritable(
-                say(
-                    "ledger {place}: run {id} was decided {outcome}, but {why}",
-                    place=self._store.place,
-                    id=run.id,
-                    outcome=decision.outcome,
-                    why=why,
-                )
-            )
+            raise Unwritable(f"ledger {self._store.place}: run {run.id} was decided {decision.outcome}, but {why}")
         return decision.outcome if found is None else found.outcome
 
     def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
@@ -213,21 +194,21 @@ class Ledger:
 
     def run(self, name: str) -> RunRecord:
         """Return the run of that id, or the only one whose id begins so. Raises NotAllowed."""
-        if not name:
-            raise NotAllowed(say("found an empty name, wanted a run id or its beginning: `kvgate runs` lists them"))
         with self._store.reading(f"reading run {name}") as connection:
-            found = queries.run(connection, name)
-        if len(found) != 1:
-            text = say("ledger {place} has no run {name!r}", place=self._store.place, name=name)
-            if found:
-                text = say(
-                    "ledger {place} has {count} runs that begin with {name!r}",
-                    place=self._store.place,
-                    count=len(found),
-                    name=name,
-                )
-            raise NotAllowed(say("{what}: `kvgate runs` (with the same --ledger) lists them", what=text))
-        return found[0]
+            found = queries.run(connection, name) if name else []
+        if len(found) == 1:
+            return found[0]
+        what = say("an empty name, wanted a run id or its beginning")
+        if found:
+            what = say(
+                "{count} runs that begin with {name!r}, wanted one: write more of it", count=len(found), name=name
+            )
+        elif name:
+            what = say("no run {name!r}", name=name)
+        listed = say("`kvgate runs` (with the same --ledger) lists them")
+        raise NotAllowed(
+            say("ledger {place}: found {what}; {listed}", place=self._store.place, what=what, listed=listed)
+        )
 
     def unfinished(self, campaign: str, gate: str) -> RunRecord | None:
         """Return the newest run of that gate if it came to neither PASS nor STOP, else None."""
@@ -270,7 +251,7 @@ class Ledger:
         with self._store.reading(f"reading run {run.id}") as connection:
             found = queries.run(connection, run.id)
             if not found:
-                raise Damaged(say("ledger {place}: run {id} is not there any more", place=self._store.place, id=run.id))
+                raise Damaged(f"ledger {self._store.place}: run {run.id} is not there any more")
             owed = queries.owed(connection, run.id)
             try:
                 rows, log = queries.verdicts(connection, run.id, 1), queries.decisions(connection, run.id)
@@ -306,14 +287,7 @@ class Ledger:
         for stored in self.envelopes(campaign=campaign, kind=kind, run=run, document=document):
             if stored.content == content:
                 return stored
-        raise Unwritable(
-            say(
-                "ledger {place}: the {kind} of {campaign} does not read back as written",
-                place=self._store.place,
-                kind=kind,
-                campaign=campaign,
-            )
-        )
+        raise Unwritable(f"ledger {self._store.place}: the {kind} of {campaign} does not read back as written")
 
     def envelopes(
         self,
@@ -367,27 +341,13 @@ class Ledger:
                 end = {"state": kind, "ended": utc, "why": why}
                 changed = connection.execute(update(Run).where(Run.id == run.id).values(end)).rowcount
                 if changed != 1:
-                    raise Damaged(
-                        say(
-                            "ledger {place}: run {id} is there {changed} times",
-                            place=self._store.place,
-                            id=run.id,
-                            changed=changed,
-                        )
-                    )
+                    raise Damaged(f"ledger {self._store.place}: run {run.id} is there {changed} times")
 
     def _open(self, earlier: Sequence[StoredDecision], run: RunHandle, judgement: int) -> None:
         """Refuse to add to what came to PASS or STOP."""
         for entry in earlier:
             if entry.judgement == judgement and entry.kind == "decided" and entry.outcome is not Outcome.UNDECIDED:
-                raise Unwritable(
-                    say(
-                        "run {id} was decided {outcome} at {utc}: start a new attempt",
-                        id=run.id,
-                        outcome=entry.outcome,
-                        utc=entry.utc,
-                    )
-                )
+                raise Unwritable(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
 
 
 def _clean(why: str) -> str:

@@ -79,10 +79,13 @@ def lines() -> list[tuple[str, ...]]:
             "file": "{good}",
             "run": "x",
             "clause": "G1.2.9",
+            "table": "runs",
             "command": "uname",
             "gates": "G9",
         }
-        needed = [fill[str(one.name)] for one in parameters if isinstance(one, click.Argument) and one.required]
+        needed = [
+            fill.get(str(one.name), "runs") for one in parameters if isinstance(one, click.Argument) and one.required
+        ]
         for one in parameters:
             if isinstance(one, click.Option):
                 if one.is_flag or one.name in ("lang",):
@@ -92,6 +95,8 @@ def lines() -> list[tuple[str, ...]]:
                     arguments = [*arguments, "-o", "{folder}/draft.yaml"]
                 if words == ("rack", "serve") and one.name != "port":
                     arguments = [*arguments, "--port", "65535"]  # no room for its hosts: nothing is started
+                if words == ("ledger", "export"):
+                    arguments = ["{folder}/exported-" + str(one.name)]
                 if words == ("doctor",) and one.name != "inventory":
                     arguments = [*arguments, "--inventory", "{binary}"]
                 found.append((*words, one.opts[-1] + "={}", *arguments))
