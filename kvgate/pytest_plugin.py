@@ -13,7 +13,7 @@ import pytest
 from checks.phrase import say
 from kvgate.errors import Damaged, Refused
 from kvgate.gate import options as gate_options
-from kvgate.gate import signals
+from kvgate.gate import outlet, signals
 from kvgate.gate.options import Options
 
 #: Seconds for one gate test where nothing else is configured: the last net below the transport's own deadlines.
@@ -27,7 +27,8 @@ def _farewell() -> str:
     return read("kvgate: interrupted before any host was contacted; nothing was stored")
 
 
-if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time to load
+if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time, pytest remembers the streams
+    outlet.unfailing()
     signals.catch(_farewell())
 
 
@@ -155,6 +156,8 @@ def _enter(config: pytest.Config, gate: str) -> None:
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
 
+    if config.getoption("setuponly", False) or config.getoption("setupplan", False):
+        raise Refused("a gate has no set-up to show: --plan shows what would be asked, and asks nothing")
     gate_options.refuse_unknown_environment()
     if signals.catch(_farewell()):
         config.add_cleanup(signals.release)  # the process may go on after the run: it did not begin as a gate

@@ -20,6 +20,7 @@ from kvgate.reports.messages import Reader, language
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
     "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse", "ledger": "ledger",
+    "reference": "reference",
 }  # fmt: skip
 
 #: What a shell shows for a program that wrote into a pipe nobody reads.
