@@ -13,15 +13,31 @@ from contextlib import contextmanager
 import click
 
 from kvgate.cli import speech
-from kvgate.errors import KvgateError, Refused
+from kvgate.errors import KvgateError, Refused, Unproven
 from kvgate.reports.messages import Reader, language
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
-    "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse", "ledger": "ledger",
+    "demo": "demo",
+    "rack": "demo",
+    "inventory": "inventory",
+    "doctor": "doctor",
+    "runs": "runs",
+    "show": "runs",
+    "explain": "clauses",
+    "runbook": "clauses",
+    "judge": "judge",
+    "certify": "certify",
+    "cosign": "certify",
+    "verify": "verify",
+    "stamp": "verify",
+    "ledger": "ledger",
+    "parse": "parse",
     "reference": "reference",
-}  # fmt: skip
+}
+
+#: Commands that never contact a host, so that nobody needs to be told so.
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp"})
 
 #: What a shell shows for a program that wrote into a pipe nobody reads.
 _PIPE_CLOSED = 128 + signal.SIGPIPE
@@ -56,12 +72,12 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
-        with _told():
+        with _told(ctx):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(ctx: click.Context | None = None) -> Iterator[None]:
     """Let every end of a command be one message and one exit status, as the README says."""
     try:
         try:
@@ -81,7 +97,9 @@ def _told() -> Iterator[None]:
     except Refused as error:
         from kvgate.reports import lines
 
-        click.echo(lines.refusal(error), err=True)
+        hosts = (ctx is None or ctx.invoked_subcommand not in _NO_HOSTS) and not isinstance(error, Unproven)
+        read = Reader(language())
+        click.echo(lines.refusal(error) if hosts else f"kvgate: {read.phrase(error.phrase)}", err=True)
         sys.exit(4)
     except KvgateError as error:
         click.echo(f"kvgate: {Reader(language()).phrase(error.phrase)}", err=True)
