@@ -21,6 +21,7 @@ SEEN = {
     "dcb-ets": "6.1",
     "dcb-pfc": "6.1",
     "df": "9.1 coreutils",
+    "diskstats": "4.4 4.18 6.1 6.18",
     "dmesg": "linux4.x linux5.x linux5.6 linux6.x linux6.1 linux6.8 linux6.18 nvidia550 systemd252 systemd255 utillinux2.38 utillinux2.39",
     "dmidecode": "3.1 3.4 3.5",
     "ethtool": "6.1 6.7",

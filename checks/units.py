@@ -57,7 +57,7 @@ def parse_byte_rate(text: str) -> int:
     value, unit = _split(text, "MB/s, GB/s, GiB/s")
     size, slash, per = unit.partition("/")
     if not slash or per not in ("s", "S") or size.upper() not in _BYTES or "b" in size:
-        raise UnitError(f"found unit {unit!r}, wanted bytes a second: MB/s, GB/s, GiB/s")
+        raise UnitError(say("unit {unit!r}", unit=unit), say("bytes a second: MB/s, GB/s, GiB/s"))
     return int(value * _BYTES[size.upper()])
 
 
