@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
@@ -31,6 +31,7 @@ from kvgate.gate.reading import read
 from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.inventory import reader
+from kvgate.inventory.model import Rack
 from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Answer, Batch, Command
 from lab.inventory import text
@@ -139,7 +140,32 @@ class Direct:
         reply = self.replies[asked]
         if reply.hang or reply.delay > probe.limit:
             return read(host, probe, Answer("", b"", b"", 124, probe.limit))
-        return read(host, probe, Answer("", reply.stdout, reply.stderr, reply.status, 0.01))
+        return _read(host, probe, reply.stdout, reply.stderr, reply.status)
+
+
+@lru_cache(maxsize=4096)
+def _told(host: str, probe: Probe[Any], stdout: bytes, stderr: bytes, status: int) -> Any:
+    """Reading is pure: the same bytes are read once for all racks of a test session."""
+    try:
+        return read(host, probe, Answer("", stdout, stderr, status, 0.01))
+    except CannotTell as error:
+        return error
+
+
+def _read(host: str, probe: Probe[Any], stdout: bytes, stderr: bytes, status: int) -> Any:
+    if isinstance(found := _told(host, probe, stdout, stderr, status), CannotTell):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=64)
+def _rack(inventory: str) -> Rack:
+    return reader.parse(inventory).rack
+
+
+@cache
+def _parameters(body: Callable[..., None]) -> tuple[str, ...]:
+    return tuple(inspect.signature(body).parameters)
 
 
 @dataclass
@@ -200,7 +226,7 @@ def judge(
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())]
     )
-    rack = reader.parse(inventory or written).rack
+    rack = _rack(inventory or written)
     ask = Direct(hosts)
     verdicts: dict[Owed, Verdict] = {}
     terms = (clauses or agreement()).acceptance
@@ -227,7 +253,7 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
     known["measure"] = ask.measure
     body = bodies(GATES[item.clause[:2]])[item.clause]
     try:
-        body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+        body(**{name: known.get(name, thing) for name in _parameters(body)})
     except CannotTell as error:
         if isinstance(error, DECLARABLE):
             try:
