@@ -41,13 +41,14 @@ def current(store: Store) -> None:
     """Raise NotAllowed unless the ledger has exactly this version's tables; writes nothing."""
     with store.reading("opening for reading") as connection:
         if (found := _revision(connection, store.place)) != REVISIONS[-1]:
+            what = say("schema {number}", number=found) if found else say("no tables yet")
             raise NotAllowed(
                 say(
                     "ledger {place} has {what}, this kvgate reads {known}: run a gate on it once",
                     place=store.place,
-                    what=say("schema {number}", number=found) if found else say("no tables yet"),
+                    what=what,
                     known=REVISIONS[-1],
-                )
+                )  # fmt: skip
             )
 
 
@@ -70,7 +71,7 @@ def _revision(connection: Connection, place: str) -> str:
                 place=place,
                 found=", ".join(found),
                 known=REVISIONS[-1],
-            )
+            )  # fmt: skip
         )
     return found[0]
 

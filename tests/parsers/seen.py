@@ -44,7 +44,13 @@ def _number(word: str) -> tuple[str, list[tuple[int, str]]]:
 
 def text() -> str:
     """Return the module as it must stand."""
-    lines = [f'    "{command}": "{" ".join(words)}",' for command, words in versions().items()]
+    lines: list[str] = []
+    for command, words in versions().items():
+        entry = f'"{command}": "{" ".join(words)}",'
+        if lines and len(lines[-1]) + len(entry) < 110:
+            lines[-1] += f" {entry}"
+        else:
+            lines.append(f"    {entry}")
     return "\n".join(
         [
             '"""Versions of each tool whose output the tests read; made by ``python -m tests.parsers.seen``."""',
@@ -54,7 +60,7 @@ def text() -> str:
             "#: Command -> versions, kernels or drivers, in one text. Another version is read too, or refused with its reason.",
             "SEEN = {",
             *lines,
-            "}",
+            "}  # fmt: skip",
             "",
         ]
     )
