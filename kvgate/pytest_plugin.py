@@ -5,6 +5,7 @@ The run of a gate itself is kvgate.gate_run, loaded only then.
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from kvgate.gate.options import Options
 
 #: Seconds for one gate test where nothing else is configured: the last net below the transport's own deadlines.
 _TIMEOUT = 300
+
+#: When Python looks for garbage in a gate run: seldom, as nearly all that is made is kept; looking takes a tenth of a run.
+_COLLECT = (50_000, 20, 20)
 
 
 def _farewell() -> str:
@@ -61,6 +65,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Let a gate run be the same from every folder: nothing above the gates takes part in it, no conftest.py either."""
     known = early_config.known_args_namespace
     if (known.markexpr or "").strip() in gate_options.GATES:
+        gc.set_threshold(*_COLLECT)
         known.confcutdir = str(gate_options.gates_root())
 
 
