@@ -32,6 +32,7 @@ _WHERE = {
     "verify": "verify",
     "stamp": "verify",
     "ledger": "ledger",
+    "audit": "audit",
     "parse": "parse",
     "reference": "reference",
 }
