@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -40,6 +41,7 @@ class Answers:
         self._clocks: dict[str, list[tuple[float, Clock]]] = {}
         self._boots: dict[str, set[str]] = {}
         self._facts: dict[tuple[str, str, int, Any], Any] = {}
+        self._parsed: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
         """Note under which number an answer was kept."""
@@ -65,10 +67,14 @@ class Answers:
         began anew, and two of its answers need not be about one machine state.
         """
         if len(self._boots.get(host, ())) > 1:
-            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
+            raise CannotTell(
+                say("{host} was rebooted while it was asked: find out why, then run the gate again", host=host)
+            )
         place = (host, probe.command(), sample, probe.parse)
         if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
-            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
+            raise CannotTell(
+                say("{host} was not asked in this run: {tool} ({id})", host=host, tool=probe.tool, id=probe.id)
+            )
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)
@@ -78,6 +84,15 @@ class Answers:
         if isinstance(found, CannotTell):
             raise found
         return found  # type: ignore[no-any-return]
+
+    def prepare(self, host: str, probe: Probe[Any]) -> None:
+        """Parse a first sample ahead of time. Whether it counts, and why not, is decided when the fact is read."""
+        place = (host, probe.command(), 1, probe.parse)
+        if place not in self._facts and place[:3] in self._index:
+            kept = self.evidence.answer(self._index[host, place[1], 1])
+            if not isinstance(kept, StoredFailure):
+                with suppress(CannotTell):
+                    self._parsed[place] = read(host, probe, kept)
 
     def place(self, host: str, key: str) -> int | None:
         """Evidence number of what was kept under a key of its own (a step of a trial), None where nothing was."""
@@ -111,7 +126,8 @@ class Answers:
             raise kept.error()
         if probe.devices:
             self._still_named(host, probe)
-        return read(host, probe, kept)
+        place = (host, probe.command(), sample, probe.parse)
+        return self._parsed.pop(place) if place in self._parsed else read(host, probe, kept)
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:
         """Seconds from the first to the second sample. Raises CannotTell when the host booted in between."""

@@ -7,7 +7,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import IO
 
 from checks.acceptance import Clause
@@ -29,10 +28,13 @@ def refusal(error: Refused) -> str:
     """Why a run was refused, one fault a line, ready for exit status 4."""
     read = Reader(language())
     if isinstance(error, BadInput):
-        count = len(error.faults)
-        head = read("refused before any host was contacted; {count} faults:", count=count)
-        return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
-    return read("refused before any host was contacted: {reason}", reason=str(error))
+        head = read.ngettext(
+            "refused before any host was contacted; {count} fault:",
+            "refused before any host was contacted; {count} faults:",
+            len(error.faults),
+        )
+        return "\n".join([head, *(f"  {read.phrase(fault.phrase)}" for fault in error.faults)])
+    return read("refused before any host was contacted: {reason}", reason=error.phrase)
 
 
 def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
@@ -131,9 +133,8 @@ class Progress:
             parts.append(f"{times} x {reason}")
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
-        with suppress(OSError):  # nobody may listen any more; the asking goes on
-            self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-            self._stream.flush()
+        self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+        self._stream.flush()
 
 
 class Load:
@@ -179,6 +180,5 @@ class Load:
             line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
         else:
             line += "\n"
-        with suppress(OSError):
-            self._stream.write(line)
-            self._stream.flush()
+        self._stream.write(line)
+        self._stream.flush()
