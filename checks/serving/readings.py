@@ -1,4 +1,4 @@
-"""What each load tool wrote, as one run: `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
+"""What each load tool wrote, as one run: kvgate's client, `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
 
 Where a tool counts something else as the first token, or stops its watch elsewhere, the run carries an objection instead of a
 number that only looks alike.
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from checks.parsers.aiperf_records import AiperfRecord
 from checks.parsers.aiperf_summary import AiperfSummary
 from checks.parsers.guidellm import GuideBenchmark, GuideRequest
+from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.parsers.sglang_bench_serving import SglangBench, SglangRequest
 from checks.parsers.vllm_bench_serve import BenchRequest, VllmBench
 from checks.phrase import Phrase, say
@@ -26,6 +27,40 @@ _COMPLETIONS = frozenset({"openai", "vllm"})
 def digest(text: str) -> str:
     """SHA-256 of an answer's text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def from_client(run: ClientRun) -> Run:
+    """kvgate's client: seconds of the load host's monotonic clock; it counts by the definition itself and sums up nothing."""
+    return Run(
+        tool="kvgate client",
+        timeline=Clock.MONOTONIC,
+        stopwatch=Clock.MONOTONIC,
+        concurrency=run.concurrency,
+        begun=run.count,
+        requests=tuple(_client(one, run.mode == "canaries") for one in run.requests),
+        summary=None,
+        ends=(Instant(*run.ends[0]), Instant(*run.ends[1])),
+    )
+
+
+def _client(one: ClientRequest, text: bool) -> Request:
+    status = Status(one.status)
+    if status is not Status.COMPLETED or one.sent_s is None or one.first_s is None or one.last_s is None:
+        return Request(one.index, status, tokens_in=one.tokens_in, waited=one.waited_s, error=one.error)
+    return Request(
+        index=one.index,
+        status=status,
+        sent=one.sent_s,
+        first=one.first_s,
+        last=one.last_s,
+        ttft=one.first_s - one.sent_s,
+        latency=one.last_s - one.sent_s,
+        tokens_in=one.tokens_in,
+        tokens_out=one.tokens_out,
+        cached=one.cached,
+        waited=one.waited_s,
+        output=digest(one.output) if text and one.output is not None else one.output,
+    )
 
 
 def from_vllm(bench: VllmBench, ends: Ends | None = None) -> Run:
