@@ -51,6 +51,7 @@ def audit(
     read, counts, steps = Reader(language()), Counts(), Steps(sys.stderr)
     known = trusts.load(trust) if trust is not None else None
     book = Ledger.open(ledger, write=False)
+    steps.total = len(book.runs())
     found = []
     for finding in walk(book, Asked(evidence, certificates, anchors, known), counts, steps):
         found.append(finding)
