@@ -90,6 +90,38 @@ def test_a_cut_tail_is_found_by_the_evidence_that_was_left_behind(scene: Scene) 
     assert scene.kinds() == {"run-missing"}
 
 
+def ticket(scene: Scene, **changes: object) -> Path:
+    """The signed start ticket of the last run, as the other party keeps it."""
+    run = Ledger.open(scene.url, write=False).run(scene.runs[-1])
+    said = {
+        "campaign": run.campaign, "run": run.id, "gate": run.gate, "attempt": run.attempt, "sequence": run.seq,
+        "nonce": run.nonce, "inventory": run.inventory_digest, "acceptance": run.acceptance_digest, "started": run.started,
+        "ticket": run.ticket_digest, **changes,
+    }  # fmt: skip
+
+    def change(statement: dict[str, Any]) -> None:
+        statement |= {"predicateType": "urn:kvgate:start-ticket:v1", "predicate": said, "subject": []}
+
+    return scene.certificate(change, "vendor")
+
+
+def test_a_deleted_attempt_is_found_with_its_start_ticket(scene: Scene) -> None:
+    last, kept = scene.runs[-1], ticket(scene)
+    assert scene.audit("--anchor", kept, "--trust", scene.folder / "allowed_signers") == []
+    erase(scene.url, last)
+    shutil.rmtree(scene.evidence / last)
+    assert scene.audit() == []
+    assert scene.kinds("--anchor", kept) == {"run-missing"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("sequence", "row"), ("ticket", "row"), ("started", "row"), ("acceptance", "limit"), ("run", "certificate")],
+)
+def test_a_start_ticket_that_says_something_else_is_found(scene: Scene, name: str, kind: str) -> None:
+    assert scene.kinds("--anchor", ticket(scene, **{name: 7})) == {kind}
+
+
 def blobs(scene: Scene) -> list[Path]:
     return sorted((scene.evidence / scene.runs[-1] / "blobs").glob("*/*.gz"))
 
