@@ -14,6 +14,7 @@ import pytest
 from checks.verdict import Outcome
 from kvgate import agreement as agreements
 from kvgate.gate.options import GATES
+from kvgate.ledger.findings import KINDS
 from kvgate.runbook import sections
 from lab.faults import every
 from tests.gates.harness import bodies
@@ -145,6 +146,24 @@ def test_every_clause_is_written_in_both_languages() -> None:
 def test_no_check_name_is_used_twice_in_a_gate() -> None:
     names = Counter((name.split(".")[0], clause.check) for name, clause in CLAUSES.items())
     assert max(names.values()) == 1
+
+
+def test_the_threat_model_names_tests_and_kinds_that_there_are() -> None:
+    page = (ROOT / "runbooks" / "threat-model.md").read_text("utf-8")
+    found, _, blind = page.partition("## What no audit finds")
+    rows = [line.strip("|").split("|") for line in found.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 20
+    kinds: set[str] = set()
+    for threat, _, kind, named in rows:
+        tests = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", named)
+        assert tests, threat
+        for file, name in tests:
+            assert not name or f"def {name}(" in (ROOT / file).read_text("utf-8"), f"{file}::{name}"
+            assert (ROOT / file).is_file(), file
+        kinds |= set(re.findall(r"`([a-z-]+)`", kind))
+    assert kinds == set(KINDS)
+    for word in ("collude", "hardware that lies"):
+        assert word in blind
 
 
 def test_there_are_three_outcomes() -> None:
