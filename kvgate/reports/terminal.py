@@ -61,7 +61,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
-        again = " x2" if planned.samples > 1 else ""
+        again = f" x{planned.samples}" if planned.samples > 1 else ""
         out.print(
             Text.assemble(
                 (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),
@@ -106,7 +106,9 @@ def summary(session: GateSession, stream: IO[str]) -> None:
     for part in replay.compared(session, read):
         out.print(part, soft_wrap=True)
     ended = [read.phrase(session.ended)] if session.ended is not None else []
-    for line in dict.fromkeys((*session.remarks, *session.trouble, *ended)):
+    remarks = list(dict.fromkeys(session.remarks))
+    more = [read("and {count} more", count=len(remarks) - _SHOWN)] if len(remarks) > _SHOWN else []
+    for line in dict.fromkeys((*remarks[:_SHOWN], *more, *session.trouble, *ended)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     if session.interrupted and session.run is not None:
         out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
