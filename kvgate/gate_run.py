@@ -265,7 +265,7 @@ class GateRun:
                 f"a report or plugin of pytest failed at the end: {type(error).__name__}: {error}"
             )
         session.exitstatus = status
-        self._terminal().summary(self.session, sys.stdout)
+        self._terminal().summary(self.session, sys.stdout, self.prepared.options)
 
     def _conclude(self, session: pytest.Session, run: GateSession, exitstatus: int) -> None:
         """Store what the run came to. From here on no signal changes that."""

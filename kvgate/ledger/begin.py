@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert, select
 
 from checks.decision import Owed
+from checks.phrase import say
 from kvgate.codec import digest
 from kvgate.errors import NotAllowed
 from kvgate.ledger.models import AcceptanceRevision, Campaign, InventorySnapshot, OwedRow, Run
@@ -22,7 +23,7 @@ def alone(connection: Connection, name: str, head: tuple[int, str], after: tuple
     if (found := connection.execute(query).first()) is not None:
         raise NotAllowed(still_open(*found))
     if head != after:
-        raise NotAllowed("another process decided something in this ledger meanwhile: start again")
+        raise NotAllowed(say("another process decided something in this ledger meanwhile: start again"))
 
 
 def still_open(run: str, gate: str, attempt: int, host: str, started: str) -> str:

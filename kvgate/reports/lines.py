@@ -28,10 +28,13 @@ def refusal(error: Refused) -> str:
     """Why a run was refused, one fault a line, ready for exit status 4."""
     read = Reader(language())
     if isinstance(error, BadInput):
-        count = len(error.faults)
-        head = read("refused before any host was contacted; {count} faults:", count=count)
-        return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
-    return read("refused before any host was contacted: {reason}", reason=str(error))
+        head = read.ngettext(
+            "refused before any host was contacted; {count} fault:",
+            "refused before any host was contacted; {count} faults:",
+            len(error.faults),
+        )
+        return "\n".join([head, *(f"  {read.phrase(fault.phrase)}" for fault in error.faults)])
+    return read("refused before any host was contacted: {reason}", reason=error.phrase)
 
 
 def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
