@@ -31,6 +31,7 @@ _WHERE = {
     "cosign": "certify",
     "verify": "verify",
     "stamp": "verify",
+    "sheet": "verify",
     "ledger": "ledger",
     "audit": "audit",
     "parse": "parse",
@@ -38,7 +39,7 @@ _WHERE = {
 }
 
 #: Commands that never contact a host, so that nobody needs to be told so.
-_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp"})
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "sheet"})
 
 #: What a shell shows for a program that wrote into a pipe nobody reads.
 _PIPE_CLOSED = 128 + signal.SIGPIPE
