@@ -70,7 +70,7 @@ def certify(
         record = book.run(run)
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
         signer = signing.key_of(key, party, signing.trusted(trust))
-        previous = _previous(book, record)
+        previous = previous_of(book, record)
         made = certificate(book, record, folder, judged_again(folder), previous=previous, days=valid_days)
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
@@ -96,7 +96,7 @@ def certify(
     click.echo(path)
 
 
-def _previous(book: Ledger, run: RunRecord) -> Previous | None:
+def previous_of(book: Ledger, run: RunRecord) -> Previous | None:
     """Return the newest certificate of the gate before. Raises NotAllowed when it has none."""
     place = GATES.index(run.gate)
     if place == 0:
