@@ -8,14 +8,19 @@ import sys
 
 import click
 
-from kvgate.errors import KvgateError, Refused
+from kvgate.errors import KvgateError, Refused, Unproven
 from kvgate.reports import lines
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "parse": "parse",
+    "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
+    "stamp": "verify", "parse": "parse",
 }  # fmt: skip
+
+
+#: Commands that never contact a host, so that nobody needs to be told so.
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp"})
 
 
 class _Group(click.Group):
@@ -37,7 +42,8 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except Refused as error:
-            click.echo(lines.refusal(error), err=True)
+            hosts = ctx.invoked_subcommand not in _NO_HOSTS and not isinstance(error, Unproven)
+            click.echo(lines.refusal(error) if hosts else f"kvgate: {error}", err=True)
             sys.exit(4)
         except KvgateError as error:
             click.echo(f"kvgate: {error}", err=True)

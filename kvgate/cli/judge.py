@@ -10,23 +10,12 @@ from pathlib import Path
 import click
 import pytest
 
+from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
 from kvgate.gate.code import code_version
 from kvgate.gate.stored import find_run
-from kvgate.gate_run import GateRun
 from kvgate.reports import replay
-
-
-class _Witness:
-    """Remembers the gate run of one pytest run."""
-
-    run: GateRun | None = None
-
-    def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Take hold of it."""
-        found = session.config.pluginmanager.get_plugin(GateRun.NAME)
-        self.run = found if isinstance(found, GateRun) else None
 
 
 @click.command("judge")
@@ -56,7 +45,7 @@ def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, 
     stored = Evidence.open(folder)
     words = ["-p", "kvgate.pytest_plugin", "-m", stored.start.gate, "--replay", str(folder), "--replay-by", by]
     words += ["--ledger", ledger, "-q", *(["--junitxml", junitxml] if junitxml else [])]
-    witness = _Witness()
+    witness = Witness()
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         status = pytest.main(words, plugins=[witness])
     if as_json and witness.run is not None and witness.run.session is not None:

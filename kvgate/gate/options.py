@@ -65,7 +65,9 @@ def gates_root() -> Path:
 
 
 #: What the environment may say. Everything else that begins so would be believed to work and be ignored.
-KNOWN = frozenset({"KVGATE_INVENTORY", "KVGATE_LEDGER", "KVGATE_EVIDENCE", "KVGATE_LANG", "KVGATE_OPERATOR"})
+KNOWN = frozenset(
+    {"KVGATE_INVENTORY", "KVGATE_LEDGER", "KVGATE_EVIDENCE", "KVGATE_LANG", "KVGATE_OPERATOR", "KVGATE_TRUST"}
+)
 
 
 def refuse_unknown_environment() -> None:

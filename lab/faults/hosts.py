@@ -119,7 +119,7 @@ _HARDWARE = (
         "",
         _EDAC,
         undecided=frozenset({"G1.1.7", "G1.1.8", "G1.1.29"}),
-        stdout="/proc/sys/kernel/random/boot_id:0a1b2c3d-1111-4b4b-8c8c-000000000001\n",
+        stdout="/proc/sys/kernel/random/boot_id:6b766761-7465-4c61-b000-000000000001\n",
     ),
     _fault(
         "host-edac-garbled",

@@ -9,7 +9,7 @@ from lab.machine import Edit
 from tests.e2e.site import Site, outcomes
 
 NODE = "  node-01:\n    role: node\n"
-BOOT = "/proc/sys/kernel/random/boot_id:0a1b2c3d-1111-4b4b-8c8c-000000000001\n"
+BOOT = "/proc/sys/kernel/random/boot_id:6b766761-7465-4c61-b000-000000000001\n"
 #: The kernel counts no memory controller: what grep prints when the files are not there.
 UNCOUNTED = {
     "node-01": (Edit(ask=r"grep -Hs '' /proc/sys/kernel/random/boot_id /sys/devices/system/edac.*", stdout=BOOT),)

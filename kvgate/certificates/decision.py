@@ -1,0 +1,223 @@
+"""The certificate of a gate: an in-toto Statement v1 with a predicate of our own, typed, and read strictly.
+
+Who does not know the predicate type must refuse it: ``result`` alone, without attempts, expiry and rack, says too little.
+Numbers stand as text with their unit; there is no fraction in it. ``runbooks/certificates.md`` explains every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+
+from kvgate.certificates.envelope import Envelope, seal
+from kvgate.errors import Unproven
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:kvgate:gate-decision:v1"
+
+Hex = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")]
+Time = Annotated[
+    StrictStr, Field(pattern=r"^[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]{6}Z$")
+]
+Text = Annotated[StrictStr, Field(max_length=4000)]
+Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
+Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
+Count = Annotated[StrictInt, Field(ge=0)]
+OutcomeWord = Annotated[StrictStr, Field(pattern=r"^(PASS|STOP|UNDECIDED)$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Sha256(_Part):
+    """A digest as in-toto writes it."""
+
+    sha256: Hex
+
+
+class Resource(_Part):
+    """What a statement is about, or stands on: a name and a digest."""
+
+    name: Word
+    digest: Sha256
+
+
+class Clause(_Part):
+    """One verdict. ``evidence`` are journal lines; ``waiver`` is the digest of the waiver that covers it, or empty."""
+
+    clause: Word
+    check: Word
+    subject: Word
+    blocking: StrictBool
+    outcome: OutcomeWord
+    measured: Text
+    required: Text
+    unit: Text
+    note: Text
+    basis: Literal["measured", "declared"]
+    evidence: tuple[Annotated[StrictStr, Field(pattern=r"^E[1-9][0-9]{0,9}$")], ...]
+    waiver: Literal[""] | Hex = ""
+
+
+class Attempt(_Part):
+    """One attempt before this one: same gate, and same campaign or same rack."""
+
+    campaign: Word
+    attempt: Annotated[StrictInt, Field(ge=1)]
+    run: Word
+    outcome: OutcomeWord
+    state: Annotated[StrictStr, Field(pattern=r"^(started|decided|interrupted)$")]
+    started: Time
+    ended: Literal[""] | Time
+    ticket: Hex
+    decision: Literal[""] | Hex
+
+
+class Overlaid(_Part):
+    """One term in which the agreement differs from the standard acceptance document."""
+
+    clause: Word
+    what: Word
+    before: Text
+    after: Text
+    origin: Text
+
+
+class Waiver(_Part):
+    """One verdict that both parties accept as it is, until a day; ``document`` is the digest of what they signed."""
+
+    document: Hex
+    clause: Word
+    subject: Word
+    until: Word
+
+
+class SealedEvidence(_Part):
+    """The evidence as the decision sealed it; the Merkle root over its blobs is a subject of the statement."""
+
+    lines: Count
+    head: Hex
+
+
+class MetHost(_Part):
+    """One host: the key the inventory pins, and the keys it showed."""
+
+    host: Word
+    pinned: Word
+    shown: tuple[Word, ...]
+
+
+class Entry(_Part):
+    """One entry of the decision log."""
+
+    seq: Count
+    hash: Hex
+
+
+class Previous(_Part):
+    """The gate before, by the digest of its certificate's statement."""
+
+    gate: Gate
+    document: Hex
+
+
+class GateDecision(_Part):
+    """The predicate. ``result`` and ``configuration`` are named as in in-toto's test-result."""
+
+    result: Literal["PASSED", "FAILED"]
+    configuration: tuple[Resource, ...]  # acceptance, inventory, code
+    simulated: StrictBool
+    decision: Literal["PASS", "STOP"]
+    gate: Gate
+    campaign: Word
+    rack: Word
+    run: Word
+    attempt: Annotated[StrictInt, Field(ge=1)]
+    attempts: tuple[Attempt, ...]
+    clauses: Annotated[tuple[Clause, ...], Field(min_length=1)]
+    overlaid: tuple[Overlaid, ...]
+    revision: Annotated[StrictInt, Field(ge=1)]
+    waivers: tuple[Waiver, ...]
+    evidence: SealedEvidence
+    hosts: Annotated[tuple[MetHost, ...], Field(min_length=1)]
+    version: Word
+    operator: Text
+    machine: Text
+    started: Time
+    finished: Time
+    elapsed: Count  # microseconds of the operator's monotonic clock, boots summed
+    boots: Annotated[StrictInt, Field(ge=1)]
+    ticket: Hex
+    entry: Entry
+    log: Entry
+    previous: Previous | None
+    issued: Time
+    expires: Time
+
+    def configured(self, name: str) -> str:
+        """Digest of ``acceptance``, ``inventory`` or ``code``. Raises Unproven when the certificate does not say."""
+        found = [one.digest.sha256 for one in self.configuration if one.name == name]
+        if len(found) != 1:
+            raise Unproven(f"the certificate names {len(found)} digests of {name}, wanted one")
+        return found[0]
+
+
+class Certificate(_Part):
+    """A whole statement: ``subject`` is the rack (its fingerprint) and the evidence (its root)."""
+
+    subject: tuple[Resource, ...]
+    predicate: GateDecision
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of what makes the rack this one."""
+        return self._subject("rack/")
+
+    @property
+    def root(self) -> str:
+        """Merkle root over all blobs of the evidence."""
+        return self._subject("evidence/")
+
+    def _subject(self, prefix: str) -> str:
+        found = [one.digest.sha256 for one in self.subject if one.name.startswith(prefix)]
+        if len(found) != 1:
+            raise Unproven(f"the certificate names {len(found)} subjects {prefix}..., wanted one")
+        return found[0]
+
+    def sealed(self) -> Envelope:
+        """Write the statement's bytes, once, unsigned."""
+        whole = {"_type": STATEMENT, "predicateType": PREDICATE, **self.model_dump(mode="json")}
+        return seal(whole)
+
+
+def read(envelope: Envelope) -> Certificate:
+    """Read a gate decision from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
+    found = predicate_of(envelope, PREDICATE)
+    try:
+        certificate = Certificate.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise Unproven(f"the certificate's {place:.120}: {first['msg']:.120} ({error.error_count()} such)") from None
+    names = {"acceptance", "inventory", "code"}
+    if {one.name for one in certificate.predicate.configuration} != names:
+        raise Unproven(f"the certificate's configuration names something else than {', '.join(sorted(names))}")
+    for name in names:
+        certificate.predicate.configured(name)
+    if len(certificate.subject) != 2 or not certificate.fingerprint or not certificate.root:
+        raise Unproven("the certificate is about something else than one rack and one evidence")
+    return certificate
+
+
+def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
+    """Return a statement without its two type fields. Raises Unproven when either names another type."""
+    found = envelope.statement()
+    kind, predicate = found.pop("_type", None), found.pop("predicateType", None)
+    if kind != STATEMENT:
+        raise Unproven(f"found a document of type {kind!r:.80}, wanted {STATEMENT!r}")
+    if predicate != wanted:
+        raise Unproven(f"found predicate type {predicate!r:.80}, wanted {wanted!r}: this version knows no other")
+    return found

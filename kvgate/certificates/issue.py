@@ -1,0 +1,234 @@
+"""From a decided run to its certificate: ledger, evidence and a fresh judgement must say the same, or nothing is issued."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from checks.acceptance import Acceptance
+from checks.decision import Owed
+from checks.verdict import Outcome, Verdict
+from kvgate import agreement as agreements
+from kvgate.certificates.coherence import contradictions
+from kvgate.certificates.decision import (
+    Attempt,
+    Certificate,
+    Clause,
+    Entry,
+    GateDecision,
+    MetHost,
+    Overlaid,
+    Previous,
+    Resource,
+    SealedEvidence,
+    Sha256,
+    Waiver,
+)  # fmt: skip
+from kvgate.certificates.simulated import marked
+from kvgate.certificates.trust import PARTIES
+from kvgate.codec import Seal, printable
+from kvgate.errors import Damaged, NotAllowed
+from kvgate.evidence.store import Evidence
+from kvgate.inventory import reader
+from kvgate.inventory.reader import Inventory
+from kvgate.ledger.repository import Ledger, RunRecord, StoredDecision, StoredVerdict
+
+_TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What this version makes of the evidence alone, by which code."""
+
+    verdicts: Mapping[Owed, Verdict]
+    outcome: Outcome
+    trouble: tuple[str, ...]
+    version: str
+    code: str  # digest
+
+
+def certificate(
+    ledger: Ledger,
+    run: RunRecord,
+    folder: Path,
+    again: Judgement,
+    *,
+    previous: Previous | None,
+    waivers: Sequence[Waiver] = (),
+    days: int,
+) -> Certificate:
+    """Return the statement about a run, unsigned. Raises NotAllowed for what cannot be certified, Damaged."""
+    entry = _decided(ledger, run)
+    evidence = Evidence.open(folder)
+    if evidence.run != run.id:
+        raise NotAllowed(f"{folder} is the evidence of run {evidence.run}, not of {run.id}")
+    seal = Seal(entry.evidence_lines, entry.evidence_head, entry.evidence_root)
+    if problems := evidence.verify(seal).problems:
+        raise Damaged(f"evidence {folder} is not what was sealed: {problems[0]} ({len(problems)} such)")
+    recorded = ledger.recorded(run)
+    rows = {item: recorded.get(item) for item in ledger.owed(run)}
+    _same(run, rows, again)
+    start = evidence.start
+    inventory = reader.parse(start.inventory, f"{run.id}/inventory")
+    if missing := sorted(set(PARTIES) - set(inventory.rack.parties)):
+        raise NotAllowed(f"the inventory of run {run.id} names no {missing[0]} under parties: nobody could co-sign")
+    agreement = agreements.stored(start.acceptance)
+    if (agreement.digest, inventory.fingerprint) != (run.acceptance_digest, run.fingerprint):
+        raise Damaged(f"evidence {folder} holds another agreement or rack than the ledger has for run {run.id}")
+    issued = datetime.now(UTC)
+    waived = {(one.clause, one.subject): one.document for one in waivers}
+    elapsed, boots = _span(evidence)
+    log = ledger.head()
+    outcome = Outcome.PASS if waivers else entry.outcome
+    found = GateDecision(
+        result="PASSED" if outcome is Outcome.PASS else "FAILED",
+        configuration=(
+            _resource("acceptance", run.acceptance_digest),
+            _resource("inventory", inventory.text_digest),
+            _resource("code", again.code),
+        ),
+        simulated=run.simulated or inventory.rack.simulated or bool(marked(evidence)),
+        decision="PASS" if outcome is Outcome.PASS else "STOP",
+        gate=run.gate,
+        campaign=run.campaign,
+        rack=inventory.rack.rack,
+        run=run.id,
+        attempt=run.attempt,
+        attempts=tuple(_attempts(ledger, run)),
+        clauses=tuple(_clauses(rows, agreement.acceptance, waived)),
+        overlaid=tuple(
+            Overlaid(clause=one.clause, what=one.what, before=one.before, after=one.after, origin=one.origin)
+            for one in agreement.overlaid
+        ),
+        revision=run.revision,
+        waivers=tuple(waivers),
+        evidence=SealedEvidence(lines=seal.lines, head=seal.head),
+        hosts=tuple(met_hosts(inventory, evidence)),
+        version=again.version,
+        operator=run.operator,
+        machine=run.host,
+        started=run.started,
+        finished=entry.utc,
+        elapsed=elapsed,
+        boots=boots,
+        ticket=run.ticket_digest,
+        entry=Entry(seq=entry.seq, hash=entry.hash),
+        log=Entry(seq=log[0], hash=log[1]),
+        previous=previous,
+        issued=issued.strftime(_TIME),
+        expires=(issued + timedelta(days=days)).strftime(_TIME),
+    )
+    whole = Certificate(
+        subject=(_resource(f"rack/{found.rack}", run.fingerprint), _resource(f"evidence/{run.id}", seal.root)),
+        predicate=found,
+    )
+    if wrong := contradictions(whole):
+        raise NotAllowed(f"run {run.id} cannot be certified: {wrong[0]}")
+    return whole
+
+
+def _decided(ledger: Ledger, run: RunRecord) -> StoredDecision:
+    standing = ledger.outcome(run)
+    if standing.problems:
+        raise Damaged(f"run {run.id} cannot be certified: {standing.problems[0]}")
+    if not standing.decided or standing.outcome is Outcome.UNDECIDED:
+        what = "is not finished" if not standing.decided else "is UNDECIDED"
+        raise NotAllowed(
+            f"run {run.id} {what}: only a complete PASS, or a STOP, is certified; run the gate again "
+            f"(pytest -m {run.gate} --only-stale ...)"
+        )
+    if standing.missing and standing.outcome is Outcome.PASS:
+        first = standing.missing[0]
+        raise NotAllowed(f"run {run.id} is incomplete: {first.clause} on {first.subject} has no verdict")
+    entry = [one for one in ledger.decisions(run) if one.judgement == 1 and one.kind == "decided"][-1]
+    if not entry.evidence_lines:
+        raise NotAllowed(f"run {run.id} has no sealed evidence: it cannot be certified")
+    return entry
+
+
+def _same(run: RunRecord, rows: Mapping[Owed, StoredVerdict | None], again: Judgement) -> None:
+    """The evidence alone must come to what the ledger says."""
+    if again.trouble:
+        raise NotAllowed(f"run {run.id} cannot be judged again: {again.trouble[0]}")
+    if set(again.verdicts) != set(rows):
+        raise NotAllowed(f"run {run.id}, judged again from its evidence, owes something else than it did")
+    for item, row in rows.items():
+        now = again.verdicts[item].outcome
+        if now is not (row.verdict.outcome if row else Outcome.UNDECIDED):
+            raise NotAllowed(
+                f"run {run.id}, judged again from its evidence, comes to {now} for {item.clause} on {item.subject}, "
+                f"the ledger says {row.verdict.outcome if row else 'nothing'}: see kvgate judge {run.id}"
+            )
+
+
+def _clauses(
+    rows: Mapping[Owed, StoredVerdict | None], acceptance: Acceptance, waived: Mapping[tuple[str, str], str]
+) -> Iterator[Clause]:
+    for item, row in rows.items():
+        verdict = row.verdict if row else None
+        yield Clause(
+            clause=item.clause,
+            check=acceptance.clauses[item.clause].check,
+            subject=item.subject,
+            blocking=item.blocking,
+            outcome=verdict.outcome.value if verdict else "UNDECIDED",
+            measured=_said(printable(verdict.measured) if verdict else ""),
+            required=_said(printable(verdict.required) if verdict else ""),
+            unit=verdict.unit if verdict else "",
+            note=_said(printable(verdict.note) if verdict else "the run ended before this clause was decided"),
+            basis="declared" if row is not None and row.basis == "declared" else "measured",
+            evidence=tuple(f"E{number}" for number in row.evidence) if row else (),
+            waiver=waived.get((item.clause, item.subject), ""),
+        )
+
+
+def _said(text: str) -> str:
+    return text if len(text) <= 4000 else text[:3990] + " [...]"
+
+
+def _attempts(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
+    """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
+    for other in ledger.runs(gate=run.gate):
+        same = other.campaign == run.campaign or other.fingerprint == run.fingerprint
+        if not same or other.seq >= run.seq:
+            continue
+        standing = ledger.outcome(other)
+        entries = [one for one in ledger.decisions(other) if one.judgement == 1]
+        yield Attempt(
+            campaign=other.campaign,
+            attempt=other.attempt,
+            run=other.id,
+            outcome=standing.outcome.value,
+            state=other.state,
+            started=other.started,
+            ended=other.ended or "",
+            ticket=other.ticket_digest,
+            decision=entries[-1].hash if entries else "",
+        )
+
+
+def met_hosts(inventory: Inventory, evidence: Evidence) -> Iterator[MetHost]:
+    """Every host with the key that was pinned and those that it showed in the run."""
+    shown: dict[str, list[str]] = {}
+    for batch in evidence.batches():
+        if batch.host_key:
+            shown.setdefault(batch.host, []).append(batch.host_key)
+    for name, host in inventory.rack.hosts.items():
+        yield MetHost(host=name, pinned=host.host_key, shown=tuple(dict.fromkeys(shown.get(name, ()))))
+
+
+def _span(evidence: Evidence) -> tuple[int, int]:
+    """Microseconds of monotonic time from first to last line, summed over the boots of the operator's machine; how many."""
+    ends: dict[object, tuple[float, float]] = {}
+    for line in evidence.lines():
+        now = line.get("monotonic")
+        if isinstance(now, (int, float)):
+            first, last = ends.get(line.get("boot"), (now, now))
+            ends[line.get("boot")] = (min(first, now), max(last, now))
+    return round(sum(last - first for first, last in ends.values()) * 1_000_000), max(len(ends), 1)
+
+
+def _resource(name: str, digest: str) -> Resource:
+    return Resource(name=name, digest=Sha256(sha256=digest))

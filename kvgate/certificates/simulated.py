@@ -1,0 +1,46 @@
+"""How evidence tells the embedded rack from a real one, whatever the inventory says.
+
+Each of its hosts tells a boot id that begins with "kvgateLa" in hex (a real one is random), and has a host key that anybody can
+derive from its name. Both are kept with every answer. Who changes the embedded rack's code can take the marks away; who does
+not, cannot.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from kvgate.certificates.keys import PublicKey
+from kvgate.evidence.store import Evidence
+
+BOOT_ID = "6b766761-7465-4c61-"
+
+#: Names that the embedded rack gives its hosts; the inventory may call them otherwise.
+_NAMES = ("fx100-a", *(f"node-{number:02d}" for number in range(1, 17)))
+
+
+def marked(evidence: Evidence) -> list[str]:
+    """Hosts of a run that bear a mark of the embedded rack, sorted. Raises Damaged."""
+    hosts: set[str] = set()
+    met = {(one.host, one.host_key, one.boot_id) for one in evidence.batches()}
+    known = _keys((*_NAMES, *sorted({host for host, _, _ in met})))
+    for host, key, boot in met:
+        if boot.startswith(BOOT_ID) or key in known:
+            hosts.add(host)
+    return sorted(hosts)
+
+
+@cache
+def _keys(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(fingerprint(name, generation) for name in names for generation in (0, 1))
+
+
+def fingerprint(name: str, generation: int = 0) -> str:
+    """Fingerprint of the key that the embedded rack derives for a host name."""
+    seed = hashlib.sha256(f"kvgate embedded rack {name} {generation}".encode()).digest()
+    public = Ed25519PrivateKey.from_private_bytes(seed).public_key()
+    return PublicKey(public.public_bytes(Encoding.Raw, PublicFormat.Raw)).fingerprint

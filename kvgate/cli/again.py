@@ -1,0 +1,46 @@
+"""A stored run judged again within this process, without a word: what certificates are compared with."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+
+from checks.verdict import Outcome
+from kvgate.certificates.code import code_digest
+from kvgate.certificates.issue import Judgement
+from kvgate.errors import Refused
+from kvgate.evidence.store import Evidence
+from kvgate.gate.code import code_version
+from kvgate.gate_run import GateRun
+
+
+class Witness:
+    """Takes hold of the gate run of one pytest run."""
+
+    run: GateRun | None = None
+
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Remember it."""
+        found = session.config.pluginmanager.get_plugin(GateRun.NAME)
+        self.run = found if isinstance(found, GateRun) else None
+
+
+def judged_again(folder: Path) -> Judgement:
+    """Judge a folder of evidence by this version of the code, whatever any ledger says. Raises Refused, Damaged."""
+    gate = Evidence.open(folder).start.gate
+    nowhere = f"sqlite:///{folder / 'no-ledger-is-asked.db'}"
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", nowhere, "-q"]
+    witness, said = Witness(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        pytest.main([*words, "-p", "no:cacheprovider"], plugins=[witness])
+    session = witness.run.session if witness.run is not None else None
+    if session is None:
+        why = next((line for line in reversed(said.getvalue().splitlines()) if line.strip()), "it did not start")
+        raise Refused(f"{folder} cannot be judged again: {why:.300}")
+    decision = session.decision()
+    trouble = (*session.trouble, *session.remarks)
+    outcome = Outcome.UNDECIDED if trouble and decision.outcome is Outcome.PASS else decision.outcome
+    return Judgement(dict(decision.verdicts), outcome, trouble, code_version(), code_digest())

@@ -1,0 +1,166 @@
+"""``kvgate certify`` and ``kvgate cosign``: a decided run becomes a certificate when both parties have signed it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import click
+
+from checks.verdict import Outcome
+from kvgate.certificates import envelope as envelopes
+from kvgate.certificates.coherence import GATES
+from kvgate.certificates.decision import Previous
+from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.evidence import compare
+from kvgate.certificates.examine import Asked, Examination, examine
+from kvgate.certificates.issue import certificate
+from kvgate.certificates.keys import Signer
+from kvgate.cli import signing
+from kvgate.cli.again import judged_again
+from kvgate.errors import NotAllowed, Refused, Unproven
+from kvgate.gate import options as gate_options
+from kvgate.gate.stored import find_run
+from kvgate.ledger.repository import Ledger, RunRecord
+from kvgate.reports import certificates as shown
+from kvgate.reports.messages import Reader, language
+
+#: Days that a certificate counts, where nothing else is agreed.
+DAYS = 70
+
+
+@click.command("certify")
+@click.argument("run")
+@signing.KEY
+@signing.PARTY
+@signing.TRUST
+@signing.LEDGER
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
+    show_default=True, help="where runs are kept",
+)  # fmt: skip
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path), help="file to write  [default: var/certificates/GATE-RUN.json]"
+)
+@click.option("--valid-days", type=click.IntRange(1, 3650), default=DAYS, show_default=True, help="days that it counts")
+def certify(
+    run: str, key: Path, party: str, trust: Path | None, ledger: str, evidence: Path, out: Path | None, valid_days: int
+) -> None:
+    """Certify RUN: a complete PASS, or a STOP as a signed record of it. The first signature makes a DRAFT; see cosign.
+
+    The evidence is checked and judged again first, and must come to what the ledger says.
+
+    Example: kvgate certify 20261129T19 --key keys/vendor --party vendor
+    """
+    read = Reader(language())
+    with contextlib.closing(Ledger.open(ledger, write=False)) as book:
+        record = book.run(run)
+        folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
+        signer = signing.key_of(key, party, signing.trusted(trust))
+        previous = _previous(book, record)
+        made = certificate(book, record, folder, judged_again(folder), previous=previous, days=valid_days)
+    envelope = made.sealed().signed_by(signer)
+    path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
+    if path.exists():
+        raise NotAllowed(f"{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o")
+    signing.write(path, envelope.to_bytes())
+    signing.keep(ledger, record.campaign, record.id, envelope)
+    for line in shown.summary(made, read):
+        click.echo(line, err=True)
+    click.echo(
+        read(
+            "DRAFT, signed by {party}; it opens nothing until the other party co-signs: kvgate cosign {path}",
+            party=party,
+            path=str(path),
+        ),
+        err=True,
+    )
+    click.echo(path)
+
+
+def _previous(book: Ledger, run: RunRecord) -> Previous | None:
+    """Return the newest certificate of the gate before. Raises NotAllowed when it has none."""
+    place = GATES.index(run.gate)
+    if place == 0:
+        return None
+    gate = GATES[place - 1]
+    passed = [one.id for one in book.runs(run.campaign, gate) if book.outcome(one).outcome is Outcome.PASS]
+    kept = [one for one in book.envelopes(run.campaign, "certificate") if one.run in passed]
+    if not kept:
+        raise NotAllowed(f"{gate} of campaign {run.campaign} has no certificate: certify it first")
+    return Previous(gate=gate, document=kept[-1].digest)
+
+
+@click.command("cosign")
+@click.argument("cert", type=click.Path(path_type=Path))
+@signing.KEY
+@signing.PARTY
+@signing.TRUST
+@signing.LEDGER
+@click.option("--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
+              show_default=True, help="folder of the run, or the one that holds it")  # fmt: skip
+@click.option("--previous", type=click.Path(path_type=Path), help="certificate of the gate before")
+@click.option("--without-evidence", is_flag=True, help="sign what you cannot judge again: your own risk, and said so")
+@click.option("--yes", is_flag=True, help="do not ask")
+def cosign(
+    cert: Path,
+    key: Path,
+    party: str,
+    trust: Path | None,
+    ledger: str,
+    evidence: Path,
+    previous: Path | None,
+    without_evidence: bool,
+    yes: bool,
+) -> None:
+    """Add a party's signature to CERT over the same bytes: everything is verified and shown first, then you are asked.
+
+    Example: kvgate cosign G1.json --key keys/customer --party customer --trust keys/allowed_signers
+    """
+    read = Reader(language())
+    if trust is None:
+        raise NotAllowed("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)")
+    known = signing.trusted(trust)
+    before = previous.read_bytes() if previous else None
+    found = examine(cert.read_bytes(), Asked(signing.moment(None), known, draft=True, simulated=True, previous=before))
+    if found.certificate is not None and found.certificate.predicate.decision == "STOP":
+        asked = Asked(signing.moment(None), known, draft=True, simulated=True, decision="STOP", previous=before)
+        found = examine(cert.read_bytes(), asked)
+    if found.certificate is not None and not without_evidence:
+        folder = signing.folder_of(evidence, found.certificate.predicate.run)
+        found = found.with_checks(compare(found.certificate, folder, judged_again))
+    for line in shown.checks(found, read):
+        click.echo(line, err=True)
+    if found.outcome is not Outcome.PASS or found.envelope is None or found.certificate is None:
+        raise Unproven(f"{cert} does not hold: nothing was signed")
+    for line in shown.summary(found.certificate, read):
+        click.echo(line, err=True)
+    if without_evidence:
+        click.echo(read("! the evidence was not looked at"), err=True)
+    _not_yet(found, party)
+    signer = signing.key_of(key, party, known)
+    if not yes and not click.confirm(read("sign this as {party}?", party=party), err=True):
+        raise Refused("nothing was signed")
+    both = _signed(cert, found.envelope, signer)
+    signing.keep(ledger, found.certificate.predicate.campaign, found.certificate.predicate.run, both)
+    state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
+    click.echo(read("{state}, signed by {party} over the same bytes", state=state, party=party), err=True)
+    click.echo(cert)
+
+
+def _not_yet(found: Examination, party: str) -> None:
+    if found.endorsement is not None and party in {line.party for line in found.endorsement.signed}:
+        raise NotAllowed(f"{party} has signed this already; the other party's signature is what is missing")
+
+
+def _signed(path: Path, envelope: Envelope, signer: Signer) -> Envelope:
+    both = envelope.signed_by(signer)
+    if envelopes.load(path) != envelope:
+        raise Unproven(f"{path} was changed while you were asked: nothing was signed")
+    signing.write(path, both.to_bytes())
+    if envelopes.load(path) != both:
+        raise Unproven(f"{path} does not read back as signed")
+    return both
+
+
+COMMANDS = (certify, cosign)

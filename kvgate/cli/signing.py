@@ -1,0 +1,116 @@
+"""What certify, cosign and verify share: their options, the key of a party, and a certificate's file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kvgate.certificates import trust as trusts
+from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.keys import Signer, signer
+from kvgate.certificates.trust import PARTIES, Trust
+from kvgate.errors import NotAllowed, Refused, Unproven
+from kvgate.evidence.durable import flush, unwritable
+from kvgate.gate import options as gate_options
+from kvgate.ledger.repository import Ledger
+
+_FILE = click.Path(path_type=Path)
+
+KEY = click.option(
+    "--key", type=_FILE, required=True,
+    help="private key (OpenSSH or PEM, Ed25519), or a public one whose private half ssh-agent holds",
+)  # fmt: skip
+PARTY = click.option("--party", type=click.Choice(PARTIES), required=True, help="who signs")
+TRUST = click.option(
+    "--trust", type=_FILE, envvar="KVGATE_TRUST",
+    help="whose keys count: OpenSSH allowed_signers, principals vendor and customer; revoked ones in FILE.revoked",
+)  # fmt: skip
+LEDGER = click.option(
+    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+)
+AT = click.option("--at", metavar="TIME", help="examine as of this time (ISO 8601, UTC); default now")
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def passphrase(path: Path) -> str:
+    """Ask a person, without showing it."""
+    return str(click.prompt(f"passphrase of {path}", hide_input=True, err=True, default="", show_default=False))
+
+
+def key_of(path: Path, party: str, trust: Trust | None) -> Signer:
+    """Return the signer; with a trust file its key must be that party's. Raises NotAllowed, Unproven."""
+    found = signer(path, passphrase)
+    lines = trust.keys.get(found.public.raw, ()) if trust is not None else ()
+    if trust is not None and party not in {line.party for line in lines}:
+        whose = lines[0].party if lines else "nobody"
+        raise Unproven(
+            f"key {found.public.fingerprint} is {whose}'s in {trust.place}, not {party}'s: nothing was signed"
+        )
+    return found
+
+
+def trusted(path: Path | None, revoked: Path | None = None) -> Trust | None:
+    """Read the trust file, if one is named."""
+    if path is None and revoked is not None:
+        raise NotAllowed("--revoked says nothing without --trust")
+    return None if path is None else trusts.load(path, revoked)
+
+
+def moment(text: str | None) -> datetime:
+    """Return the time to examine at. Raises NotAllowed."""
+    if text is None:
+        return datetime.now(UTC)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise NotAllowed(f"found --at {text!r}, wanted ISO 8601, as 2026-11-29T12:00:00Z") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def folder_of(place: Path, run: str) -> Path:
+    """Return the run's folder: the place itself, or below it. Raises NotAllowed."""
+    for folder in (place, place / run):
+        if (folder / "journal.jsonl").is_file():
+            return folder
+    raise NotAllowed(f"found no evidence of run {run} at {place}: name its folder, or the one that holds it")
+
+
+def write(path: Path, data: bytes) -> None:
+    """Replace a file whole or not at all. Raises Unwritable."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                flush(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink()
+            raise
+    except OSError as error:
+        raise unwritable(error, "the certificate", path) from error
+
+
+def keep(ledger: str, campaign: str, run: str, envelope: Envelope) -> bool:
+    """Keep a certificate in the ledger that knows its run; False when this ledger does not, or there is none."""
+    try:
+        with contextlib.closing(Ledger.open(ledger, write=False)) as book:
+            known = book.run(run).id == run
+    except Refused:
+        return False
+    if known:
+        with contextlib.closing(Ledger.open(ledger)) as book:
+            book.keep_envelope("certificate", campaign, envelope.to_bytes(), envelope.digest, run)
+    return known

@@ -1,0 +1,164 @@
+"""``kvgate verify`` and ``kvgate stamp``: a certificate examined on any machine, and a third party's time on it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from checks.verdict import Outcome
+from kvgate.certificates import envelope as envelopes
+from kvgate.certificates import stamp as stamps
+from kvgate.certificates.evidence import compare
+from kvgate.certificates.examine import Asked, Examination, examine
+from kvgate.cli import signing
+from kvgate.cli.again import judged_again
+from kvgate.errors import NotAllowed
+from kvgate.reports import certificates as shown
+from kvgate.reports.messages import Reader, language
+
+_FILE = click.Path(path_type=Path)
+_STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
+
+
+@click.command("verify")
+@click.argument("cert", type=_FILE)
+@signing.TRUST
+@click.option("--revoked", type=_FILE, help="revoked keys and certificates  [default: TRUST.revoked, if it is there]")
+@click.option("--evidence", type=_FILE, help="folder of the run, or the one that holds it: hashed and judged again")
+@click.option("--previous", type=_FILE, help="certificate of the gate before: it must be the one that CERT names")
+@click.option("--timestamp", type=_FILE, help="RFC 3161 token over CERT  [default: CERT.tsr, if it is there]")
+@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the time-stamping authority you trust")
+@click.option("--draft", is_flag=True, help="one party's signature is enough for this question")
+@click.option("--simulated", is_flag=True, help="accept a certificate about the embedded rack")
+@click.option("--expect", type=click.Choice(["PASS", "STOP"]), default="PASS", show_default=True, help="the decision")
+@signing.AT
+@click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+def verify(
+    cert: Path,
+    trust: Path | None,
+    revoked: Path | None,
+    evidence: Path | None,
+    previous: Path | None,
+    timestamp: Path | None,
+    tsa: Path | None,
+    draft: bool,
+    simulated: bool,
+    expect: str,
+    at: str | None,
+    as_json: bool,
+) -> None:
+    """Verify CERT and name every check with its result; needs no ledger and no rack.
+
+    Exit status: 0 only if everything asked for holds, 1 if something does not, 6 if something could not be told.
+
+    Example: kvgate verify G1.json --trust keys/allowed_signers --evidence var/evidence
+    """
+    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    token = timestamp or (beside if beside.is_file() else None)
+    asked = Asked(
+        at=signing.moment(at),
+        trust=signing.trusted(trust, revoked),
+        draft=draft,
+        decision=expect,
+        simulated=simulated,
+        token=stamps.load(token) if token else None,
+        roots=stamps.load_roots(tsa) if tsa else [],
+        previous=_bytes(previous) if previous else None,
+    )
+    found = examine(_bytes(cert), asked)
+    if evidence is not None and found.certificate is not None:
+        folder = signing.folder_of(evidence, found.certificate.predicate.run)
+        found = found.with_checks(compare(found.certificate, folder, judged_again))
+    if as_json:
+        click.echo(json.dumps(_json(cert, found), ensure_ascii=False))
+    else:
+        _print(found)
+    sys.exit(_STATUS[found.outcome])
+
+
+def _print(found: Examination) -> None:
+    read = Reader(language())
+    for line in shown.checks(found, read):
+        click.echo(line)
+    if found.certificate is not None:
+        for line in shown.summary(found.certificate, read):
+            click.echo(line)
+    if found.outcome is Outcome.PASS:
+        click.echo(read("everything asked for holds"))
+    elif found.outcome is Outcome.STOP:
+        click.echo(read("it does not hold"))
+    else:
+        click.echo(read("it could not be told whether everything holds"))
+
+
+def _json(cert: Path, found: Examination) -> dict[str, object]:
+    predicate = found.certificate.predicate if found.certificate else None
+    return {
+        "certificate": str(cert),
+        "holds": found.outcome is Outcome.PASS,
+        "outcome": found.outcome.value,
+        "state": found.state,
+        "digest": found.envelope.digest if found.envelope else None,
+        "gate": predicate.gate if predicate else None,
+        "decision": predicate.decision if predicate else None,
+        "simulated": predicate.simulated if predicate else None,
+        "campaign": predicate.campaign if predicate else None,
+        "rack": predicate.rack if predicate else None,
+        "run": predicate.run if predicate else None,
+        "attempt": predicate.attempt if predicate else None,
+        "expires": predicate.expires if predicate else None,
+        "signed": [
+            {"party": line.party, "key": line.key.fingerprint, "who": line.who}
+            for line in (found.endorsement.signed if found.endorsement else ())
+        ],
+        "timestamp": f"{found.stamp.time:%Y-%m-%dT%H:%M:%SZ}" if found.stamp else None,
+        "checks": [
+            {"check": one.name, "outcome": one.outcome.value, "found": str(one.found)} for one in found.checks
+        ],
+    }  # fmt: skip
+
+
+@click.command("stamp")
+@click.argument("cert", type=_FILE)
+@click.option("--answer", type=_FILE, help="the authority's answer: verified, then kept beside CERT as CERT.tsr")
+@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the authority")
+def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
+    """Write a time-stamp request for CERT to CERT.tsq (RFC 3161), or attach the authority's --answer to it.
+
+    Stamp when both parties have signed: the token covers the signatures.
+
+    Example: kvgate stamp G1.json; curl -H "Content-Type: application/timestamp-query" --data-binary @G1.json.tsq URL -o answer.tsr;
+    kvgate stamp G1.json --answer answer.tsr --tsa tsa.pem
+    """
+    read = Reader(language())
+    envelope = envelopes.load(cert)
+    if answer is None:
+        path = cert.with_name(cert.name + ".tsq")
+        signing.write(path, stamps.request(envelope))
+        click.echo(path)
+        return
+    if tsa is None:
+        raise NotAllowed("whose time is it? name the authority's root certificates with --tsa")
+    token = stamps.load(answer)
+    found = stamps.verify(token, envelope, stamps.load_roots(tsa))
+    path = cert.with_name(cert.name + stamps.SUFFIX)
+    signing.write(path, token)
+    click.echo(
+        read("not later than {time}, says {who}", time=f"{found.time:%Y-%m-%dT%H:%M:%SZ}", who=found.authority),
+        err=True,
+    )
+    click.echo(path)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(envelopes.LIMIT + 1)
+    except OSError as error:
+        raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
+
+
+COMMANDS = (verify, stamp)

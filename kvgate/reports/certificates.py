@@ -1,0 +1,84 @@
+"""A certificate in a few plain lines: what somebody is about to sign, and what each check came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from checks.phrase import Phrase, say
+from kvgate.certificates.decision import Certificate
+from kvgate.certificates.examine import Examination
+from kvgate.reports.messages import Reader
+
+#: How each check is called, by its stable name.
+TITLES: Mapping[str, Phrase] = {
+    "envelope": say("envelope"),
+    "statement": say("statement"),
+    "timestamp": say("time stamp"),
+    "signatures": say("signatures"),
+    "parties": say("parties"),
+    "validity": say("validity"),
+    "rack": say("rack"),
+    "decision": say("decision"),
+    "previous": say("gate before"),
+    "evidence": say("evidence"),
+    "basis": say("basis"),
+    "hosts": say("hosts"),
+    "origin": say("origin"),
+    "judgement": say("judgement"),
+}
+
+_SHOWN = 12
+
+
+def checks(found: Examination, read: Reader) -> Iterator[str]:
+    """One line a check: outcome, name, what was found."""
+    for one in found.checks:
+        title = read.phrase(TITLES[one.name])
+        yield f"{one.outcome.value:<9}  {title}{read(': ')}{read.phrase(one.found)}"
+
+
+def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
+    """What the certificate says, in the order in which one asks."""
+    found = certificate.predicate
+    yield ""
+    mark = read(" (simulated)") if found.simulated else ""
+    yield f"{found.gate} {found.rack}{mark}{read(': ')}{found.decision}"
+    yield read("campaign {campaign}, attempt {attempt}, run {run}", campaign=found.campaign, attempt=found.attempt,
+               run=found.run)  # fmt: skip
+    for one in found.attempts:
+        yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=one.attempt,
+                          outcome=one.outcome, run=one.run, time=one.started[:19] + "Z")  # fmt: skip
+    yield read(
+        "from {start} to {end} UTC",
+        start=found.started[:19].replace("T", " "),
+        end=found.finished[:19].replace("T", " "),
+    )
+    yield read(
+        "{counts} verdicts on {hosts} hosts", counts=read(", ").join(counts(certificate)), hosts=len(found.hosts)
+    )
+    not_passed = [one for one in found.clauses if one.outcome != "PASS"]
+    for clause in not_passed[:_SHOWN]:
+        how = read("waived") if clause.waiver else read("blocking") if clause.blocking else read("advisory")
+        yield f"  {clause.outcome} ({how}) {clause.clause} {clause.subject}{read(': ')}" + read(
+            "measured {value}", value=clause.measured or "-"
+        ) + read("; ") + read("required {value}", value=clause.required or "-")  # fmt: skip
+    if len(not_passed) > _SHOWN:
+        yield "  " + read("and {count} more", count=len(not_passed) - _SHOWN)
+    for change in found.overlaid:
+        origin = f" ({change.origin})" if change.origin else ""
+        yield "  " + read("agreed otherwise: {clause} {what}: {before} -> {after}", clause=change.clause, what=change.what,
+                          before=change.before, after=change.after) + origin  # fmt: skip
+    for waiver in found.waivers:
+        yield "  " + read("waived until {until}: {clause} {subject}", until=waiver.until, clause=waiver.clause,
+                          subject=waiver.subject)  # fmt: skip
+    yield read(
+        "agreement {digest}, rack {rack}", digest=found.configured("acceptance")[:16], rack=certificate.fingerprint[:16]
+    )
+    yield read("expires {time}", time=found.expires[:19] + "Z")
+
+
+def counts(certificate: Certificate) -> Iterator[str]:
+    """``PASS 120``, ... of the blocking verdicts; advisory and waived ones by their own names."""
+    found = certificate.predicate.clauses
+    for outcome in ("PASS", "STOP", "UNDECIDED"):
+        yield f"{outcome} {sum(one.outcome == outcome and one.blocking and not one.waiver for one in found)}"
