@@ -290,6 +290,11 @@ class Ledger:
         with self._store.reading("reading signed documents") as connection:
             return envelopes.select_envelopes(connection, campaign, kind, run, document)
 
+    def inventories(self, campaign: str) -> dict[str, str]:
+        """Every inventory that runs of the campaign went by: digest -> text."""
+        with self._store.reading("reading the inventories") as connection:
+            return queries.inventories(connection, campaign)
+
     def check(self, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
         """Everything in the ledger that is not what was written, each by its name; none is good.
 
