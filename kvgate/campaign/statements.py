@@ -115,6 +115,15 @@ def kind_of(envelope: Envelope) -> str | None:
     return next((kind for kind, name in TYPES.items() if name == found), None)
 
 
+def campaign_of(envelope: Envelope) -> str:
+    """Return the campaign that a document is of. Raises Unproven."""
+    predicate = envelope.statement().get("predicate")
+    name = predicate.get("campaign") if isinstance(predicate, dict) else None
+    if not isinstance(name, str):
+        raise Unproven("the document names no campaign")
+    return name
+
+
 def read(envelope: Envelope, kind: str, model: type[Predicate]) -> Predicate:
     """Read a predicate from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
     found = dict(predicate_of(envelope, TYPES[kind]))

@@ -133,6 +133,12 @@ def waivers_of(ledger: Ledger, run: RunRecord, documents: Documents) -> list[Wei
     return list(found.values())
 
 
+def contradicts(ledger: Ledger, run: RunRecord, said: Waiver) -> str:
+    """What a waiver says that the ledger does not; "" when they agree."""
+    own = [one for one in ledger.decisions(run) if one.judgement == 1 and one.kind != "waived"]
+    return _unlike(said, run, ledger.recorded(run), own[-1].hash if own else None)
+
+
 def _flaw(
     one: Document[Waiver], run: RunRecord, recorded: Mapping[Owed, StoredVerdict], at: datetime, decision: str | None
 ) -> str:
@@ -143,10 +149,14 @@ def _flaw(
         return f"signed by {' and '.join(one.signers) or 'nobody'} only"
     if ends(one.said.until) <= at:
         return f"it counted until {one.said.until}"
-    if one.said.ticket != run.ticket_digest or one.said.decision != decision:
+    return _unlike(one.said, run, recorded, decision)
+
+
+def _unlike(said: Waiver, run: RunRecord, recorded: Mapping[Owed, StoredVerdict], decision: str | None) -> str:
+    if said.ticket != run.ticket_digest or said.decision != decision:
         return "it is about another decision than the run's last one"
     known = {item[:2]: row.verdict for item, row in recorded.items()}
-    for deviation in one.said.deviations:
+    for deviation in said.deviations:
         verdict = known.get((deviation.clause, deviation.subject))
         if verdict is None or verdict_digest(verdict) != deviation.verdict:
             return f"{deviation.clause} on {deviation.subject} came to something else than it says"

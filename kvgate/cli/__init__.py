@@ -15,12 +15,13 @@ from kvgate.reports import lines
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
     "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
-    "stamp": "verify", "parse": "parse",
+    "stamp": "verify", "parse": "parse", "waive": "deviation", "reopen": "deviation", "close": "close",
+    "status": "status",
 }  # fmt: skip
 
 
 #: Commands that never contact a host, so that nobody needs to be told so.
-_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp"})
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "waive", "reopen", "close", "status"})
 
 
 class _Group(click.Group):

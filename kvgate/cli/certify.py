@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from checks.verdict import Outcome
+from kvgate.campaign import statements
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.coherence import GATES
 from kvgate.certificates.decision import Previous
@@ -16,7 +17,7 @@ from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
-from kvgate.cli import signing
+from kvgate.cli import deviation, signing
 from kvgate.cli.again import judged_again
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
@@ -113,7 +114,8 @@ def cosign(
     without_evidence: bool,
     yes: bool,
 ) -> None:
-    """Add a party's signature to CERT over the same bytes: everything is verified and shown first, then you are asked.
+    """Add a party's signature to CERT (a certificate, a waiver, a reopening) over the same bytes: everything is verified and
+    shown first, then you are asked.
 
     Example: kvgate cosign G1.json --key keys/customer --party customer --trust keys/allowed_signers
     """
@@ -121,6 +123,9 @@ def cosign(
     if trust is None:
         raise NotAllowed("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)")
     known = signing.trusted(trust)
+    if (kind := _other_kind(cert)) is not None and known is not None:
+        deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)
+        return
     before = previous.read_bytes() if previous else None
     found = examine(cert.read_bytes(), Asked(signing.moment(None), known, draft=True, simulated=True, previous=before))
     if found.certificate is not None and found.certificate.predicate.decision == "STOP":
@@ -146,6 +151,14 @@ def cosign(
     state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
     click.echo(read("{state}, signed by {party} over the same bytes", state=state, party=party), err=True)
     click.echo(cert)
+
+
+def _other_kind(cert: Path) -> str | None:
+    """Return the kind of a document that is no certificate but is co-signed all the same: a waiver, a reopening."""
+    try:
+        return statements.kind_of(envelopes.load(cert))
+    except Unproven:
+        return None  # examine says what is wrong with it
 
 
 def _not_yet(found: Examination, party: str) -> None:

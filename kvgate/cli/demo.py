@@ -17,6 +17,8 @@ import click
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from kvgate.certificates.trust import PARTIES
+from kvgate.cli.demo_parties import go_on
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.reports import terminal
@@ -28,9 +30,9 @@ from lab.rack import EmbeddedRack, build
 GATES = ("G1",)  # gates that this version runs
 
 
-def login_key(folder: Path) -> Path:
-    """Private key that the demo logs in with, made on first use, readable by its owner only."""
-    path = folder / "id_ed25519"
+def login_key(folder: Path, name: str = "id_ed25519") -> Path:
+    """Private key that the demo logs in or signs with, made on first use, readable by its owner only."""
+    path = folder / name
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         key = Ed25519PrivateKey.generate()
@@ -160,6 +162,9 @@ def demo(
             ),
             err=True,
         )
+        for party in PARTIES:
+            login_key(folder / "keys", party)
+        go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
         for gate in chosen:
             status = max(status, _gate(gate, inventory, var), key=(0, 6, 4, 2, 1).index)
     sys.exit(status)
