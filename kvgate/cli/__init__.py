@@ -15,7 +15,7 @@ from kvgate.reports import lines
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
     "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
-    "stamp": "verify", "parse": "parse", "waive": "deviation", "reopen": "deviation", "close": "close",
+    "stamp": "verify", "parse": "parse", "ledger": "ledger", "waive": "deviation", "reopen": "deviation", "close": "close",
     "status": "status",
 }  # fmt: skip
 

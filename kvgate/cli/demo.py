@@ -184,8 +184,17 @@ def _gate(gate: str, inventory: Path, var: Path) -> int:
         str(inventory),
     ]
     command += ["--ledger", f"sqlite:///{var / 'kvgate.db'}", "--evidence", str(var / "evidence")]
-    status = subprocess.run(command, check=False, cwd=_home()).returncode
+    status = _to_its_end(subprocess.Popen(command, cwd=_home()))
     return status if status in (0, 1, 2, 4, 6) else 6
+
+
+def _to_its_end(gate: subprocess.Popen[bytes]) -> int:
+    """Exit status of a gate. Ctrl-C is the gate's to answer: it stores what it has, and needs the rack until then."""
+    while True:
+        try:
+            return gate.wait()
+        except KeyboardInterrupt:
+            gate.send_signal(signal.SIGINT)  # where the signal came to this process alone
 
 
 def _home() -> Path | None:

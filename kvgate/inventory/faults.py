@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from kvgate.errors import Fault
 from kvgate.inventory.strict_yaml import Document, Key, Spelled
+
+#: How a fault about a left placeholder begins.
+PLACEHOLDER = "the placeholder"
+
+_SHOWN = 3  # places of one fault; the rest is counted
 
 _PATTERNS = {
     r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$": "a PCI address such as 0000:41:00.0 (lower case)",
@@ -27,6 +33,31 @@ def faults(error: ValidationError, document: Document, model: type[BaseModel]) -
         path: Key = tuple(part for part in item["loc"] if _in_document(part))
         found, wanted, at_key = _words(item["type"], item, document, path, model)
         yield document.fault(path, found, wanted, key=at_key)
+
+
+def once_each(found: Iterable[Fault]) -> tuple[Fault, ...]:
+    """Faults in the order of the file, each told once: what stands in a profile is wrong in every host of it.
+
+    Where a placeholder was left, what is wrong with its text is no fault of its own.
+    """
+    places: dict[tuple[int, int], dict[tuple[str, str], list[Fault]]] = {}
+    alone: list[Fault] = []
+    for fault in sorted(dict.fromkeys(found), key=lambda fault: (fault.line, fault.column)):
+        if fault.line:
+            words = str(fault.found), str(fault.wanted)
+            places.setdefault((fault.line, fault.column), {}).setdefault(words, []).append(fault)
+        else:
+            alone.append(fault)
+    for alike in places.values():
+        left = [group for (words, _), group in alike.items() if words.startswith(PLACEHOLDER)]
+        alone += [_together(group) for group in left or alike.values()]
+    return tuple(alone)
+
+
+def _together(alike: Sequence[Fault]) -> Fault:
+    where = list(dict.fromkeys(fault.where for fault in alike))
+    more = f", ... ({len(where)})" if len(where) > _SHOWN else ""
+    return replace(alike[0], where=", ".join(where[:_SHOWN]) + more)
 
 
 def _in_document(part: str | int) -> bool:

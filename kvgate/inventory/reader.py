@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import parties, strict_yaml
-from kvgate.inventory.faults import faults
+from kvgate.inventory.faults import PLACEHOLDER, faults, once_each
 from kvgate.inventory.model import Rack
 from kvgate.inventory.plausible import impossible
 from kvgate.inventory.relations import contradictions
@@ -68,7 +68,7 @@ def _check(document: Document, folder: FilePath | None = None) -> Inventory:
     """Check everything; key files only where the inventory is a file itself and not the text of a stored run."""
     found = list(document.faults)
     found += [
-        document.fault(path, f"the placeholder {text!r}", "the real value") for path, text in _placeholders(document)
+        document.fault(path, f"{PLACEHOLDER} {text!r}", "the real value") for path, text in _placeholders(document)
     ]
     if not isinstance(document.data, dict):
         raise BadInput((document.fault((), "no mapping", "the keys of an inventory: rack, campaign, parties, hosts"),))
@@ -86,8 +86,7 @@ def _check(document: Document, folder: FilePath | None = None) -> Inventory:
         found += parties.one_file_each(document, rack)
         found += parties.good_keys(document, rack, folder) if folder is not None else ()
     if found or rack is None:
-        unique = dict.fromkeys(sorted(found, key=lambda fault: (fault.line, fault.column)))
-        raise BadInput(tuple(unique))
+        raise BadInput(once_each(found))
     return Inventory(rack, document.file, document.text)
 
 

@@ -51,11 +51,16 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
             who=one.run.operator,
             host=one.run.host,
         )
-        far = read("{stored} of {owed} verdicts are stored", stored=one.stored, owed=one.owed)
+        far = read(
+            "{stored} of {owed} verdicts are stored, {count} still to be told",
+            stored=one.stored,
+            owed=one.owed,
+            count=one.untold,
+        )
         if one.answers is not None:
             far += read(", {answers} answers of hosts too", answers=one.answers)
         if taken_up:
-            yield read("goes on with {run}: {far}; {count} are asked now", run=head, far=far, count=one.untold)
+            yield read("goes on with {run}: {far}", run=head, far=far)
         else:
             yield f"{head}{read(': ')}{_fate(one, read)}{read('; ')}{far}"
     if found and not taken_up:
@@ -78,8 +83,8 @@ def stored(session: GateSession) -> str:
     """What an interrupted run leaves behind, and how to go on with it."""
     read = Reader(language())
     return read(
-        "{count} of {owed} verdicts and every answer so far are stored, the gate stays UNDECIDED; the same command with "
-        "--only-stale asks only the rest",
+        "{count} of {owed} verdicts are stored with the answers that they rest on, and the gate stays UNDECIDED; the same "
+        "command with --only-stale asks only the rest",
         count=session.kept,
         owed=len(session.owed),
     )

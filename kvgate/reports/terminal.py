@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import IO
+from typing import IO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -12,24 +13,38 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from checks.decision import Decision, Owed
-from checks.phrase import Phrase
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.gate.start import Preview
-from kvgate.reports import basis, lines, replay
+from kvgate.reports import basis, grouping, lines, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
-_MANY = 4  # clauses that one reason keeps undecided, from which on it is told once
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
 def console(stream: IO[str]) -> Console:
-    """Return a console that obeys NO_COLOR and keeps lines whole where no terminal is."""
+    """Return a console that obeys NO_COLOR; where no terminal is, lines are whole and have no blanks at their end."""
     terminal = Console(file=stream, highlight=False, emoji=False)
-    return terminal if terminal.is_terminal else Console(file=stream, highlight=False, emoji=False, width=120)
+    if terminal.is_terminal:
+        return terminal
+    return Console(file=cast("IO[str]", _Trimmed(stream)), highlight=False, emoji=False, width=120)
+
+
+class _Trimmed:
+    """A stream without the blanks that fill a table's lines; rich writes what it prints in one piece."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write lines without blanks at their end."""
+        return self._stream.write(re.sub(r"[ \t]+(?=\n)", "", text))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
 
 
 def plan(preview: Preview, stream: IO[str]) -> None:
@@ -72,23 +87,20 @@ def summary(session: GateSession, stream: IO[str]) -> None:
     decision = session.decided or session.decision()
     out.print()
     out.print(_head(session, decision, read))
+    untold = [row for row in decision.verdicts if row[1].outcome is Outcome.UNDECIDED]
+    shared = grouping.alike(untold)
+    told = {item for group in shared for item, _ in group.rows}
     for weight in (True, False):
         for outcome in (Outcome.STOP, Outcome.UNDECIDED):
-            rows = [
-                (owed, verdict)
-                for owed, verdict in decision.verdicts
-                if owed.blocking is weight and verdict.outcome is outcome
-            ]
-            shared = _shared(rows) if outcome is Outcome.UNDECIDED else {}
-            for reason, owed in shared.items():
-                out.print(_one_reason(session, reason, owed, read, weight))
-            told = {item for items in shared.values() for item in items}
+            for group in shared if outcome is Outcome.UNDECIDED else ():
+                if bool(group.clauses(blocking=True)) is weight:
+                    out.print(_alike(session, group, read))
             rest: dict[str, list[tuple[Owed, Verdict]]] = {}
-            for item, verdict in rows:
-                if item not in told:
+            for item, verdict in decision.verdicts:
+                if item.blocking is weight and verdict.outcome is outcome and item not in told:
                     rest.setdefault(item.clause, []).append((item, verdict))
-            for clause, group in rest.items():
-                out.print(_clause(session, clause, outcome, group, read, weight))
+            for clause, rows in rest.items():
+                out.print(_clause(session, clause, outcome, rows, read, weight))
     for line in _basis(session, read):
         out.print(Text(line), soft_wrap=True)
     for part in replay.compared(session, read):
@@ -134,24 +146,29 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
 
 
-def _shared(rows: list[tuple[Owed, Verdict]]) -> dict[Phrase, list[Owed]]:
-    """Reasons that keep many clauses undecided (a host that is down), each with what it keeps so."""
-    reasons: dict[Phrase, list[Owed]] = {}
-    for owed, verdict in rows:
-        if verdict.note is not None:
-            reasons.setdefault(verdict.note, []).append(owed)
-    return {reason: owed for reason, owed in reasons.items() if len({item.clause for item in owed}) >= _MANY}
-
-
-def _one_reason(session: GateSession, reason: Phrase, owed: list[Owed], read: Reader, blocking: bool) -> RenderableType:
-    clauses = list(dict.fromkeys(item.clause for item in owed))
-    head = read("{count} verdicts of {clauses} clauses for one reason:", count=len(owed), clauses=len(clauses))
-    parts = [
-        Text.assemble((f"{_label(Outcome.UNDECIDED, read, blocking)} ", _style(Outcome.UNDECIDED, blocking)), head),
-        Sentence(read.phrase(reason), style="bold"),
-        Text(" ".join(clauses), style="cyan"),
-        Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"),
-    ]
+def _alike(session: GateSession, group: grouping.Alike, read: Reader) -> RenderableType:
+    """What keeps many clauses undecided: a host that is down, or eight of them."""
+    blocking, advisory = group.clauses(blocking=True), group.clauses(blocking=False)
+    count, clauses, reasons = len(group.rows), len(blocking) + len(advisory), len(group.reasons)
+    if reasons == 1:
+        head = read("{count} verdicts of {clauses} clauses for one reason:", count=count, clauses=clauses)
+    else:
+        head = read(
+            "{count} verdicts of {clauses} clauses for {reasons} reasons alike:",
+            count=count,
+            clauses=clauses,
+            reasons=reasons,
+        )
+    label, style = _label(Outcome.UNDECIDED, read, bool(blocking)), _style(Outcome.UNDECIDED, bool(blocking))
+    parts = [Text.assemble((f"{label} ", style), head)]
+    parts += [Sentence(read.phrase(reason), style="bold") for reason in group.reasons[:_SHOWN]]
+    if reasons > _SHOWN:
+        parts.append(Text(read("and {count} more", count=reasons - _SHOWN)))
+    if blocking:
+        parts.append(Text("; ".join(grouping.spans(blocking)), style="cyan"))
+    if advisory:
+        parts.append(Text(read("advisory: {clauses}", clauses="; ".join(grouping.spans(advisory))), style="cyan"))
+    parts.append(Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"))
     if session.run is not None:
         parts.append(Text(read("once that is mended: the same command with --only-stale asks them again"), style="dim"))
     return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
@@ -179,15 +196,21 @@ def _clause(
         Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
     grid = Table.grid(padding=(0, 2))
-    for item, verdict in rows[:_SHOWN]:
-        judged = session.judged.get(item)
-        grid.add_row(Text(item.subject, style="cyan", overflow="fold"), found(verdict, read), _evidence(judged))
+    texts = {item: found(verdict, read) for item, verdict in rows}
+    groups = grouping.same({item: text.plain for item, text in texts.items()})
+    for first, *others in groups[:_SHOWN]:
+        judged = session.judged.get(first)
+        grid.add_row(Text(first.subject, style="cyan", overflow="fold"), texts[first], _evidence(judged))
+        if others:
+            names = ", ".join(item.subject for item in others[:_SHOWN])
+            more = " " + read("and {count} more", count=len(others) - _SHOWN) if len(others) > _SHOWN else ""
+            grid.add_row("", Sentence(read("the same on {subjects}", subjects=names + more)), "")
     parts.append(Padding(grid, (0, 0, 0, 4)))
-    if len(rows) > _SHOWN:
-        parts.append(Text("    " + read("and {count} more", count=len(rows) - _SHOWN)))
+    if left := sum(map(len, groups[_SHOWN:])):
+        parts.append(Text("    " + read("and {count} more", count=left)))
     remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
-    more = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
-    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, more)))
+    page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
+    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, page)))
 
 
 def found(verdict: Verdict, read: Reader) -> Sentence:

@@ -71,6 +71,10 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         if command == "judge":
             words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
             return [json.loads(started("judge", *words).stdout)]
+        if command.startswith("ledger "):
+            exported = told("ledger", "export", tmp_path / "ledger", *stored.words)
+            words = ("--ledger", f"sqlite:///{tmp_path}/there.db")
+            return [exported if "export" in command else told("ledger", "import", tmp_path / "ledger", *words)]
         if command == "inventory check":
             (tmp_path / "overlay.yaml").write_text(
                 "overlay: {G1.2.9: {limits: {media_errors: {value: 1, unit: errors, origin: contract}}}}\n"

@@ -75,7 +75,7 @@ def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[.
     assert running.returncode == 2, output
     assert "Traceback" not in output
     assert "the run was ended by SIGINT" in output
-    assert "the same command with --only-stale asks only the rest" in output
+    assert "--only-stale asks only the rest" in output
     assert output.rstrip().splitlines()[-1].startswith("G1: UNDECIDED")
     (run,) = site.runs()
     assert run["state"] == "interrupted"
@@ -123,7 +123,7 @@ def test_a_run_killed_while_verdicts_are_made_is_unfinished_and_can_be_completed
     site = serve()
     running = site.start("-vv")
     judging(running, 60)
-    until(lambda: len(site.last()["verdicts"]) >= 60)  # written while the counters run, not at the end
+    until(lambda: len(site.last()["verdicts"]) > len(site.last()["missing"]))  # while the counters run, not at the end
     running.kill()
     running.wait(30)
     assert site.runs()[0]["state"] == "unfinished"
@@ -133,10 +133,8 @@ def test_a_run_killed_while_verdicts_are_made_is_unfinished_and_can_be_completed
         assert evidence.verify().ok
     assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 6  # the counters were read once only
     left = len(site.last()["missing"])
-    assert left < stored
     said = completed(site)
-    assert f"{stored} of {stored + left} verdicts are stored" in said
-    assert f"{left} are asked now" in said
+    assert f"{stored} of {stored + left} verdicts are stored, {left} still to be told" in said
     assert site.kvgate("judge", str(site.runs()[0]["run"])).returncode == 0
 
 

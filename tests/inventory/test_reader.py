@@ -135,6 +135,17 @@ def test_a_fault_in_a_profile_is_placed_in_the_profile() -> None:
     assert places == {(line, "keep_alive")}
 
 
+def test_a_fault_in_a_profile_is_told_once_with_the_hosts_that_have_it() -> None:
+    fault = only(written(nodes=5).replace("keep_alive: 5", "keep_alive: five"))
+    hosts = ", ".join(f"hosts.node-0{number}.nvmeof[0].keep_alive" for number in (1, 2, 3))
+    assert fault.where == f"{hosts}, ... (5)"
+
+
+def test_a_placeholder_in_a_profile_is_one_fault_and_not_a_wrong_value_too() -> None:
+    fault = only(written().replace("platform: rocm", 'platform: "<which>"'))
+    assert "placeholder" in str(fault.found)
+
+
 def test_an_unknown_profile_lists_the_known_ones() -> None:
     said = faults(written().replace("profile: rocm-node", "profile: rocm-nod"))
     assert any("rocm-node" in fault.wanted for fault in said)

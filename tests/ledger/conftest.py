@@ -70,6 +70,13 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
+def bare_postgresql(postgresql: str) -> Iterator[str]:
+    """URL of a PostgreSQL database without a table."""
+    with _database(postgresql) as made:
+        yield made
+
+
+@pytest.fixture
 def ledger(url: str) -> Iterator[Ledger]:
     """An open, empty ledger."""
     opened = Ledger.open(url)

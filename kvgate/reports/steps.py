@@ -1,0 +1,45 @@
+"""How far long work over many rows or runs is: a line that is rewritten on a terminal, else a line now and then."""
+
+from __future__ import annotations
+
+import time
+from typing import IO
+
+from kvgate.reports.messages import Reader, language
+
+_OFTEN, _SELDOM = 0.2, 10.0  # seconds between lines on a terminal, and elsewhere
+
+
+class Steps:
+    """Call it with what is worked on and how many are done; of ``total``, where that is known."""
+
+    def __init__(self, stream: IO[str], total: int = 0) -> None:
+        self._stream, self.total = stream, total
+        self.read = Reader(language())
+        self._terminal = stream.isatty()
+        self._began = self._told = time.monotonic()
+        self._shown = False
+
+    def __call__(self, what: str, done: int) -> None:
+        """Tell, unless it was told just now."""
+        now = time.monotonic()
+        if now - self._told < (_OFTEN if self._terminal else _SELDOM):
+            return
+        self._told, self._shown = now, True
+        rate = done / max(now - self._began, 1e-9)
+        if self.total:
+            left = (self.total - done) / rate if rate else 0.0
+            line = self.read(
+                "{what}: {done} of {total}, {rate:.0f}/s, {left:.0f} s left",
+                what=what, done=done, total=self.total, rate=rate, left=left,
+            )  # fmt: skip
+        else:
+            line = self.read("{what}: {done}, {rate:.0f}/s", what=what, done=done, rate=rate)
+        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Leave no half line behind."""
+        if self._terminal and self._shown:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
