@@ -7,9 +7,10 @@ Numbers stand as text with their unit; there is no fraction in it. ``runbooks/ce
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from kvgate.certificates.envelope import Envelope, seal
 from kvgate.errors import Unproven
@@ -17,9 +18,17 @@ from kvgate.errors import Unproven
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:kvgate:gate-decision:v1"
 
+
+def _of_the_calendar(text: str) -> str:
+    datetime.fromisoformat(text)  # month 13 looks like a time, too
+    return text
+
+
 Hex = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")]
 Time = Annotated[
-    StrictStr, Field(pattern=r"^[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]{6}Z$")
+    StrictStr,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
+    AfterValidator(_of_the_calendar),
 ]
 Text = Annotated[StrictStr, Field(max_length=4000)]
 Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]

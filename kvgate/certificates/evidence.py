@@ -57,14 +57,14 @@ def _basis(certificate: Certificate, evidence: Evidence) -> Check:
     inventory = reader.parse(start.inventory, "inventory")
     agreement = agreements.stored(start.acceptance)
     found = certificate.predicate
-    pairs = {
-        "inventory": (found.configured("inventory"), inventory.text_digest),
-        "rack": (certificate.fingerprint, inventory.fingerprint),
-        "acceptance": (found.configured("acceptance"), agreement.digest),
-        "gate": (found.gate, start.gate),
-        "campaign": (found.campaign, start.campaign),
-    }
-    wrong = [say("another {what}", what=name) for name, (said, there) in pairs.items() if said != there]
+    pairs = (
+        (say("another inventory"), found.configured("inventory"), inventory.text_digest),
+        (say("another rack"), certificate.fingerprint, inventory.fingerprint),
+        (say("another agreement"), found.configured("acceptance"), agreement.digest),
+        (say("another gate"), found.gate, start.gate),
+        (say("another campaign"), found.campaign, start.campaign),
+    )
+    wrong = [what for what, said, there in pairs if said != there]
     return _check("basis", wrong, say("inventory, rack, agreement and gate are those of the evidence"))
 
 

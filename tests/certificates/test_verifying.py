@@ -151,7 +151,7 @@ def _other_key(statement: dict[str, Any]) -> None:
         (lambda s: s.update(predicateType="https://in-toto.io/attestation/test-result/v0.1"), "statement", "knows no other"),
         (lambda s: s.update(_type="https://in-toto.io/Statement/v0.1"), "statement", "found a document of type"),
         (lambda s: s.pop("subject"), "statement", "subject"),
-        (lambda s: s["subject"].pop(), "statement", "subjects evidence/"),
+        (lambda s: s["subject"].pop(), "statement", "something else than one rack"),
         (lambda s: s["predicate"]["configuration"].pop(), "statement", "configuration"),
     ],
 )  # fmt: skip
@@ -169,7 +169,7 @@ def test_both_parties_may_sign_nonsense_and_it_is_still_refused(
         (_passes_all_the_same, "judgement", "signed STOP, judged again PASS"),
         (_unmark, "origin", "the embedded rack answered"),
         (_other_rack, "basis", "another rack"),
-        (_other_acceptance, "basis", "another acceptance"),
+        (_other_acceptance, "basis", "another agreement"),
         (_other_key, "hosts", "another set of host keys"),
         (_other_root, "evidence", "not the ones that were sealed"),
         (_set(campaign="other", attempts=[], attempt=1), "basis", "another campaign"),
