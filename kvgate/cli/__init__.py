@@ -15,12 +15,8 @@ from kvgate.reports import lines
 _WHERE = {
     "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
     "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
-<<<<<<< HEAD
     "stamp": "verify", "parse": "parse", "ledger": "ledger", "waive": "deviation", "reopen": "deviation", "close": "close",
     "status": "status",
-=======
-    "stamp": "verify", "parse": "parse", "ledger": "ledger",
->>>>>>> certs
 }  # fmt: skip
 
 
