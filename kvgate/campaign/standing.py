@@ -115,6 +115,14 @@ class Campaign:
         then = seen.identity(attempt.seen)
         return found + scopes.changes(then, seen.identity(later), told=True)
 
+    def days(self, attempt: Attempt) -> int:
+        """Days that a PASS of this run counts, by the calendar it was run by."""
+        try:
+            plan = reader.parse(self.inventories[attempt.run.inventory_digest]).rack.calendar
+        except (KeyError, BadInput):
+            return VALID
+        return VALID if plan is None else plan.of(attempt.run.gate).valid
+
     def ordered(self, attempt: Attempt) -> dict[Place, frozenset[str]] | None:
         """What was ordered when it ran; None when the stored inventory cannot be read by this version."""
         try:

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from checks.verdict import Outcome
-from kvgate.campaign import statements
+from kvgate.campaign import order, standing, statements
+from kvgate.campaign.documents import Documents
+from kvgate.campaign.standing import Campaign
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.coherence import GATES
 from kvgate.certificates.decision import Previous
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.evidence import compare
@@ -26,9 +27,6 @@ from kvgate.ledger.repository import Ledger, RunRecord
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
 
-#: Days that a certificate counts, where nothing else is agreed.
-DAYS = 70
-
 
 @click.command("certify")
 @click.argument("run")
@@ -43,9 +41,18 @@ DAYS = 70
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path), help="file to write  [default: var/certificates/GATE-RUN.json]"
 )
-@click.option("--valid-days", type=click.IntRange(1, 3650), default=DAYS, show_default=True, help="days that it counts")
+@click.option(
+    "--valid-days", type=click.IntRange(1, 3650), help="days that it counts  [default: by the calendar, or 70]"
+)
 def certify(
-    run: str, key: Path, party: str, trust: Path | None, ledger: str, evidence: Path, out: Path | None, valid_days: int
+    run: str,
+    key: Path,
+    party: str,
+    trust: Path | None,
+    ledger: str,
+    evidence: Path,
+    out: Path | None,
+    valid_days: int | None,
 ) -> None:
     """Certify RUN: a complete PASS, or a STOP as a signed record of it. The first signature makes a DRAFT; see cosign.
 
@@ -57,9 +64,19 @@ def certify(
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:
         record = book.run(run)
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
-        signer = signing.key_of(key, party, signing.trusted(trust))
-        previous = _previous(book, record)
-        made = certificate(book, record, folder, judged_again(folder), previous=previous, days=valid_days)
+        known = signing.trusted(trust)
+        signer = signing.key_of(key, party, known)
+        campaign = standing.read(book, record.campaign, Documents(book, record.campaign, known, standing.now()))
+        attempt = next(one for one in campaign.attempts if one.run.id == record.id)
+        made = certificate(
+            book,
+            record,
+            folder,
+            judged_again(folder),
+            previous=_previous(campaign, record),
+            waivers=attempt.for_certificate(),
+            days=valid_days or campaign.days(attempt),
+        )
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
@@ -79,17 +96,16 @@ def certify(
     click.echo(path)
 
 
-def _previous(book: Ledger, run: RunRecord) -> Previous | None:
-    """Return the newest certificate of the gate before. Raises NotAllowed when it has none."""
-    place = GATES.index(run.gate)
-    if place == 0:
+def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
+    """Return the certificate of the gate before, a FINAL one first. Raises NotAllowed when there is none."""
+    gate = order.before(run.gate)
+    if gate is None:
         return None
-    gate = GATES[place - 1]
-    passed = [one.id for one in book.runs(run.campaign, gate) if book.outcome(one).outcome is Outcome.PASS]
-    kept = [one for one in book.envelopes(run.campaign, "certificate") if one.run in passed]
-    if not kept:
+    kept = [one.certified for one in campaign.passes(gate) if one.certified.document is not None]
+    kept.sort(key=lambda one: one.state != "FINAL")
+    if not kept or kept[0].document is None:
         raise NotAllowed(f"{gate} of campaign {run.campaign} has no certificate: certify it first")
-    return Previous(gate=gate, document=kept[-1].digest)
+    return Previous(gate=gate, document=kept[0].document)
 
 
 @click.command("cosign")

@@ -24,7 +24,9 @@ def main() -> None:
         schema.upgrade(store)
         ledger = Ledger(store)
         run, _ = complete(ledger, BAD)
-        ledger.see(run, [SeenRow("node-01", "accelerators", ("A1", "A2")), SeenRow("fx100-a", "array disks", (), "down")])
+        ledger.see(
+            run, [SeenRow("node-01", "accelerators", ("A1", "A2")), SeenRow("fx100-a", "array disks", (), "down")]
+        )
         ledger.waive(run, decision(), [Waived("G1.1.1", "node-01", "d" * 64, "2026-12-31")], "both parties accept it")
         left = begin(ledger, campaign="other")
         ledger.record(left, rows(GOOD, OPEN))
