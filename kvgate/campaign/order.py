@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from checks.phrase import Phrase, plain, say
+from checks.phrase import Phrase, say
 from kvgate.campaign.scopes import touching
 from kvgate.campaign.standing import Attempt, Campaign
 from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
-from kvgate.ledger.begin import still_open
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +91,16 @@ def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: 
 
 def _open(attempt: Attempt) -> Obstacle:
     run = attempt.run
-    text = still_open(run.id, run.gate, run.attempt, run.host, run.started)
-    why, _, do = text.partition(": ")
-    return Obstacle("open", plain(why), plain(do))
+    why = say(
+        "attempt {attempt} at {gate} (run {run}, started {started} UTC on {host}) has no end yet",
+        attempt=run.attempt, gate=run.gate, run=run.id, started=run.started[:16].replace("T", " "), host=run.host,
+    )  # fmt: skip
+    do = say(
+        "let it end if it still runs; else take it up again (pytest -m {gate} --only-stale ...), or close it as UNDECIDED: "
+        "kvgate close {run} --reason '...'",
+        gate=run.gate, run=run.id,
+    )  # fmt: skip
+    return Obstacle("open", why, do)
 
 
 def _stopped(attempt: Attempt) -> Obstacle:
@@ -138,7 +144,7 @@ def _unsigned(attempt: Attempt) -> Obstacle:
     if state == "DRAFT":
         why = say("the certificate of {gate} (run {run}) is a DRAFT: one party has signed", gate=run.gate, run=run.id)
         return Obstacle(
-            "unsigned", why, say("the other party signs: kvgate cosign {run} --key FILE --party NAME", run=run.id)
+            "unsigned", why, say("the other party signs: kvgate cosign FILE --key FILE --party NAME --trust FILE")
         )
     if state == "UNTRUSTED":
         why = say(
@@ -154,7 +160,7 @@ def _unsigned(attempt: Attempt) -> Obstacle:
         why = say(
             "the certificate of {gate} (run {run}) carries a signature that does not count", gate=run.gate, run=run.id
         )
-        return Obstacle("unsigned", why, say("see why: kvgate verify {run}; then certify and co-sign anew", run=run.id))
+        return Obstacle("unsigned", why, say("see why: kvgate verify FILE --trust FILE; then certify and co-sign anew"))
     why = say("the PASS of {gate} (run {run}) is not certified", gate=run.gate, run=run.id)
     do = say(
         "both parties sign: kvgate certify {run} --key FILE --party NAME, then kvgate cosign by the other party",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
 from checks.decision import Decision, Owed, decide
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate.campaign import statements
 from kvgate.campaign.documents import Document, Documents
@@ -30,7 +31,7 @@ class Weighed:
     said: Waiver
     signers: tuple[str, ...]
     counts: bool
-    why: str = ""
+    why: Phrase | None = None
 
     @property
     def ends(self) -> datetime:
@@ -125,44 +126,58 @@ def waivers_of(ledger: Ledger, run: RunRecord, documents: Documents) -> list[Wei
     for one in documents.waivers:
         if one.said.run == run.id:
             why = _flaw(one, run, recorded, documents.at, None if last is None else last.hash)
-            if not why and one.digest not in logged:
-                why = "not entered in the decision log yet: kvgate cosign enters it"
+            if why is None and one.digest not in logged:
+                why = say("not entered in the decision log yet: kvgate cosign enters it")
             known = found.get(one.digest)
             if known is None or not known.counts:
-                found[one.digest] = Weighed(one.digest, one.said, one.signers, not why, why)
+                found[one.digest] = Weighed(one.digest, one.said, one.signers, why is None, why)
     return list(found.values())
 
 
-def contradicts(ledger: Ledger, run: RunRecord, said: Waiver) -> str:
-    """What a waiver says that the ledger does not; "" when they agree."""
+def contradicts(ledger: Ledger, run: RunRecord, said: Waiver) -> Phrase | None:
+    """What a waiver says that the ledger does not; None when they agree."""
     own = [one for one in ledger.decisions(run) if one.judgement == 1 and one.kind != "waived"]
     return _unlike(said, run, ledger.recorded(run), own[-1].hash if own else None)
 
 
 def _flaw(
     one: Document[Waiver], run: RunRecord, recorded: Mapping[Owed, StoredVerdict], at: datetime, decision: str | None
-) -> str:
-    """Why a waiver has no effect, apart from the log; "" when it has."""
+) -> Phrase | None:
+    """Why a waiver has no effect, apart from the log; None when it has."""
     if one.refused:
-        return "it carries a signature that does not count"
+        return say("it carries a signature that does not count")
     if not one.final:
-        return f"signed by {' and '.join(one.signers) or 'nobody'} only"
+        return (
+            say("signed by {party} only", party=one.signers[0])
+            if one.signers
+            else say("signed by nobody whose key counts")
+        )
     if ends(one.said.until) <= at:
-        return f"it counted until {one.said.until}"
+        return say("it counted until {until}", until=one.said.until)
     return _unlike(one.said, run, recorded, decision)
 
 
-def _unlike(said: Waiver, run: RunRecord, recorded: Mapping[Owed, StoredVerdict], decision: str | None) -> str:
+def _unlike(
+    said: Waiver, run: RunRecord, recorded: Mapping[Owed, StoredVerdict], decision: str | None
+) -> Phrase | None:
     if said.ticket != run.ticket_digest or said.decision != decision:
-        return "it is about another decision than the run's last one"
+        return say("it is about another decision than the run's last one")
     known = {item[:2]: row.verdict for item, row in recorded.items()}
     for deviation in said.deviations:
         verdict = known.get((deviation.clause, deviation.subject))
         if verdict is None or verdict_digest(verdict) != deviation.verdict:
-            return f"{deviation.clause} on {deviation.subject} came to something else than it says"
+            return say(
+                "{clause} on {subject} came to something else than it says",
+                clause=deviation.clause,
+                subject=deviation.subject,
+            )
         if not may_be_waived(verdict):
-            return f"{deviation.clause} on {deviation.subject} could not be told, and cannot be waived"
-    return ""
+            return say(
+                "{clause} on {subject} could not be told, and cannot be waived",
+                clause=deviation.clause,
+                subject=deviation.subject,
+            )
+    return None
 
 
 def remaining(owed: Sequence[Owed], recorded: Mapping[Owed, StoredVerdict], waivers: Sequence[Weighed]) -> Decision:
@@ -185,7 +200,7 @@ def settle(ledger: Ledger, run: RunRecord, documents: Documents) -> Decision | N
     old = [one for one in waivers_of(ledger, run, documents) if one.counts]
     for one in documents.waivers:
         new = one.said.run == run.id and one.digest not in logged
-        if new and not _flaw(one, run, recorded, documents.at, None if last is None else last.hash):
+        if new and _flaw(one, run, recorded, documents.at, None if last is None else last.hash) is None:
             fresh.append(Weighed(one.digest, one.said, one.signers, counts=True))
     if not fresh:
         return None

@@ -164,7 +164,7 @@ def _agrees(book: Ledger, kind: str, envelope: Envelope, read: Reader) -> tuple[
     if kind == statements.WAIVER:
         said = statements.read(envelope, kind, Waiver)
         record = book.run(said.run)
-        if why := waivers.contradicts(book, record, said):
+        if (why := waivers.contradicts(book, record, said)) is not None:
             raise Unproven(f"this waiver does not hold: {why}; nothing was signed")
         return record.id, list(shown.waiver(said, read))
     opened = statements.read(envelope, statements.REOPENING, Reopening)

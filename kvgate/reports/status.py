@@ -149,7 +149,7 @@ def _about(one: Attempt, read: Reader) -> Iterator[str]:
         if waiver.counts:
             yield read("waived until {until}: {places}", until=waiver.said.until, places=places)
         else:
-            yield read("waiver of {places} has no effect: {why}", places=places, why=waiver.why)
+            yield read("waiver of {places} has no effect: {why}", places=places, why=read.phrase(waiver.why))
     yield read("ticket signed by {party}", party=one.ticket) if one.ticket else read("ticket not signed")
 
 
@@ -249,7 +249,7 @@ def _attempt_json(one: Attempt) -> dict[str, Any]:
         "waivers": [
             {
                 "document": waiver.document, "until": waiver.said.until, "reason": waiver.said.reason, "counts": waiver.counts,
-                "why": waiver.why, "signed": list(waiver.signers),
+                "why": str(waiver.why or ""), "signed": list(waiver.signers),
                 "places": [{"clause": clause, "subject": subject} for clause, subject in waiver.places()],
             }
             for waiver in one.waivers

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.campaign import statements, waivers
 from kvgate.certificates.envelope import seal
@@ -47,7 +48,7 @@ def test_a_half_signed_waiver_has_no_effect(site: Site, parties: tuple[str, ...]
     site.waive(run, f"G1.{DISK}", *parties)
     assert outcome(site, run) is Outcome.STOP
     assert len(site.ledger.decisions(run)) == 1
-    assert site.campaign().attempts[0].waivers[0].why == f"signed by {parties[0]} only"
+    assert site.campaign().attempts[0].waivers[0].why == say("signed by {party} only", party=parties[0])
     assert site.why("G1") == ["stopped"]
 
 
@@ -124,7 +125,7 @@ def test_a_signed_waiver_that_the_decision_log_does_not_name_has_no_effect(site:
     proposed = waivers.propose(site.ledger, run, f"G1.{DISK}", None, "agreed", site.now.date(), site.now)
     site.keep(statements.WAIVER, proposed, "vendor", "customer", run=run.id)
     assert outcome(site, run) is Outcome.STOP
-    assert "decision log" in site.campaign().attempts[0].waivers[0].why
+    assert "decision log" in str(site.campaign().attempts[0].waivers[0].why)
 
 
 @pytest.mark.parametrize("field, value", [("verdict", "0" * 64), ("subject", "fx100-a:OTHER"), ("clause", "G1.9.9")])
@@ -144,7 +145,7 @@ def test_a_waiver_that_claims_to_accept_what_was_not_told_has_no_effect(site: Si
     forged |= {"clause": f"G1.{DISK}", "subject": FIRST, "verdict": waivers.verdict_digest(UNTOLD)}
     site.keep(statements.WAIVER, seal(statement), "vendor", "customer", run=run.id)
     assert waivers.settle(site.ledger, run, site.documents()) is None
-    assert "cannot be waived" in site.campaign().attempts[0].waivers[0].why
+    assert "cannot be waived" in str(site.campaign().attempts[0].waivers[0].why)
 
 
 @pytest.mark.parametrize(
