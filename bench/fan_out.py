@@ -76,7 +76,7 @@ def _job(folder: Path, questions: Sequence[Question], server: Server) -> Job:
     }
     config.write_text("Host *\n" + "".join(f"  {name} {value}\n" for name, value in options.items()))
     nonce = secrets.token_hex(16)
-    commands = [Command(str(n), question.line, question.limit) for n, question in enumerate(questions)]
+    commands = [Command(str(n), question.line, question.limit, reads=True) for n, question in enumerate(questions)]
     script = folder / "batch.sh"
     script.write_bytes(build(nonce, commands))
     lines, limits = tuple(one.line for one in questions), tuple(one.limit for one in questions)

@@ -40,7 +40,7 @@ def kvgate(job: Job, ssh: Literal["builtin", "openssh"] = "builtin") -> Callable
     }
     defaults = Defaults(user=job.user, identity=job.key)
     config = Path(job.ssh_config) if ssh == "openssh" else Path(os.devnull)  # the key stands in the inventory
-    commands = [Command(str(n), line, job.limits[n]) for n, line in enumerate(job.lines)]
+    commands = [Command(str(n), line, job.limits[n], reads=True) for n, line in enumerate(job.lines)]
 
     def count(batch: Batch) -> Counted:
         told = [answer for answer in batch.answers.values() if isinstance(answer, Answer)]

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 Fact = TypeVar("Fact")
@@ -102,15 +103,21 @@ class Probe(Generic[Fact]):
 
     def command(self, names: Mapping[Device, str] | None = None) -> str:
         """Return the shell command line, every word quoted. Without ``names``, devices stand as placeholders (for --plan)."""
-        words = []
-        for word in self.argv:
-            if isinstance(word, Glob):
-                words.append(word.pattern)
-            elif isinstance(word, Device):
-                words.append(shlex.quote(names[word]) if names is not None else str(word))
-            else:
-                words.append(shlex.quote(word))
-        return " ".join(words)
+        return _line(self.argv) if names is None else " ".join(_quoted(word, names) for word in self.argv)
+
+
+def _quoted(word: Word, names: Mapping[Device, str] | None = None) -> str:
+    if isinstance(word, Glob):
+        return word.pattern
+    if isinstance(word, Device):
+        return shlex.quote(names[word]) if names is not None else str(word)
+    return shlex.quote(word)
+
+
+@lru_cache(maxsize=4096)
+def _line(argv: tuple[Word, ...]) -> str:
+    """Key of a question; asked for several times for each clause and subject."""
+    return " ".join(map(_quoted, argv))
 
 
 @dataclass(frozen=True, slots=True)

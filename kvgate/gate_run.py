@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -176,8 +175,7 @@ class GateRun:
         self.session = started.session
         self.session.bodies = self._bodies
         for line in lines.earlier(started.earlier, self.prepared.options.only_stale):
-            with spoken():
-                print(line, file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
         collected = {test.owed for test in tests}
         for owed, _ in self.prepared.owed:
             if owed not in collected:
@@ -194,6 +192,9 @@ class GateRun:
             except KvgateError as error:
                 self.session.trouble.append(str(error))
                 return True
+            except pytest.exit.Exception as error:
+                self.session.ended = say("the run was ended by a plugin of pytest: {why}", why=str(error.msg))
+                raise
             except signals.Interrupted as error:
                 self.session.ended = say("the run was ended by {signal}", signal=str(error))
                 raise
@@ -228,13 +229,10 @@ class GateRun:
         if not isinstance(item, GateItem) or self.session is None:
             return None
         hook = item.ihook
-        with spoken(self.session.remarks):
-            hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in _reports(item, self.session):
-            with spoken(self.session.remarks):
-                hook.pytest_runtest_logreport(report=report)
-        with spoken(self.session.remarks):
-            hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+            hook.pytest_runtest_logreport(report=report)
+        hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
     @pytest.hookimpl(optionalhook=True)
@@ -261,14 +259,13 @@ class GateRun:
         status = session.exitstatus
         gc.freeze()  # pytest collects garbage ten times at its end; nothing here needs to be looked through for it
         try:
-            with spoken(self.session.remarks):
-                yield
-        except Exception as error:  # of a plugin: what it makes of a decision does not change the decision
-            self.session.remarks.append(f"pytest: {type(error).__name__}: {error}")
+            yield
+        except Exception as error:  # of a report or a plugin: what it makes of a decision does not change the decision
+            self.session.remarks.append(
+                f"a report or plugin of pytest failed at the end: {type(error).__name__}: {error}"
+            )
         session.exitstatus = status
-        with spoken():
-            self._terminal().summary(self.session, sys.stdout)
-            sys.stdout.flush()
+        self._terminal().summary(self.session, sys.stdout)
 
     def _conclude(self, session: pytest.Session, run: GateSession, exitstatus: int) -> None:
         """Store what the run came to. From here on no signal changes that."""
@@ -330,21 +327,6 @@ def _reports(item: GateItem, session: GateSession) -> Iterator[pytest.TestReport
 
     yield report("call", failure, call.duration)
     yield report("teardown", None, 0.0)
-
-
-@contextmanager
-def spoken(remarks: list[str] | None = None) -> Iterator[None]:
-    """What is said may find no listener (a closed pipe or terminal, a full disk): the gate goes on and decides all the same."""
-    try:
-        yield
-    except OSError as error:
-        if remarks is not None:
-            remarks.append(f"pytest: {error}")
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except OSError:
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _give_up(test: str, seconds: float) -> None:

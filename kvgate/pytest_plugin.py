@@ -5,6 +5,7 @@ The run of a gate itself is kvgate.gate_run, loaded only then.
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -12,11 +13,14 @@ import pytest
 
 from kvgate.errors import Damaged, Refused
 from kvgate.gate import options as gate_options
-from kvgate.gate import signals
+from kvgate.gate import outlet, signals
 from kvgate.gate.options import Options
 
 #: Seconds for one gate test where nothing else is configured: the last net below the transport's own deadlines.
 _TIMEOUT = 300
+
+#: When Python looks for garbage in a gate run: seldom, as nearly all that is made is kept; looking takes a tenth of a run.
+_COLLECT = (50_000, 20, 20)
 
 
 def _farewell() -> str:
@@ -26,7 +30,8 @@ def _farewell() -> str:
     return read("kvgate: interrupted before any host was contacted; nothing was stored")
 
 
-if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time to load
+if gate_options.typed(sys.argv[1:]):  # as early as can be: other plugins take their time, pytest remembers the streams
+    outlet.unfailing()
     signals.catch(_farewell())
 
 
@@ -63,6 +68,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Let a gate run be the same from every folder: nothing above the gates takes part in it, no conftest.py either."""
     known = early_config.known_args_namespace
     if (known.markexpr or "").strip() in gate_options.GATES:
+        gc.set_threshold(*_COLLECT)
         known.confcutdir = str(gate_options.gates_root())
 
 
@@ -151,6 +157,8 @@ def _enter(config: pytest.Config, gate: str) -> None:
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
 
+    if config.getoption("setuponly", False) or config.getoption("setupplan", False):
+        raise Refused("a gate has no set-up to show: --plan shows what would be asked, and asks nothing")
     gate_options.refuse_unknown_environment()
     if signals.catch(_farewell()):
         config.add_cleanup(signals.release)  # the process may go on after the run: it did not begin as a gate

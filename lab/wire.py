@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lab.machine import Reply
 
 _NONCE = re.compile(r"^kvg_nonce='?([0-9a-f]{32})'?$", re.MULTILINE)
-_COMMAND = re.compile(r"^kvg \d+ .*$", re.MULTILINE)
+_COMMAND = re.compile(r"^kvgr? \d+ .*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

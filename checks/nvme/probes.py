@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from checks.nvme.facts import Health, health_by_nvme, health_by_smartctl
 from checks.parsers import lsblk, nvme_id_ctrl, nvme_id_ns, nvme_self_test_log, sysfs_nvme, wipefs
 from checks.probe import Device, Glob, Probe
@@ -17,6 +19,7 @@ _CONTROLLER = (
 _SUBSYSTEM = ("subsysnqn", "iopolicy", "nvme*/nsid", "nvme*/size", "nvme*/wwid")
 
 
+@cache
 def controllers() -> Probe[sysfs_nvme.NvmeTree]:
     """Every NVMe controller, namespace and subsystem of a host, fabrics included; a file that is absent is no fault."""
     return Probe(

@@ -59,6 +59,12 @@ def whole(arrays: MdArrays, name: str, ordered: int) -> Verdict:
         and not bad
         and not array.degraded
     )
+    if holds and array.state in ("broken", "inactive", "clear"):
+        # RAID0 keeps its members in_sync in sysfs when they are gone: what they say is of before.
+        note = say(
+            "the array is {state}: what its members say is of before; see the clause on its state", state=array.state
+        )
+        return Verdict.undecided(note, required, measured)
     return Verdict.of(holds, measured, required)
 
 

@@ -68,7 +68,7 @@ def same_answers(
     """
     required = say("no more mismatches than between two computations, none corrupt")
     total = len(canaries)
-    if total < least or len({one.prompt for one in canaries}) != total:
+    if total < max(least, 1) or len({one.prompt for one in canaries}) != total:
         return Verdict.undecided(
             say(
                 "{count} different canaries, wanted at least {least}",

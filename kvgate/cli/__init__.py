@@ -13,11 +13,27 @@ from kvgate.reports import lines
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
-    "demo": "demo", "rack": "demo", "inventory": "inventory", "doctor": "doctor", "runs": "runs", "show": "runs",
-    "explain": "clauses", "runbook": "clauses", "judge": "judge", "certify": "certify", "cosign": "certify", "verify": "verify",
-    "stamp": "verify", "parse": "parse", "ledger": "ledger", "waive": "deviation", "reopen": "deviation", "close": "close",
+    "demo": "demo",
+    "rack": "demo",
+    "inventory": "inventory",
+    "doctor": "doctor",
+    "runs": "runs",
+    "show": "runs",
     "status": "status",
-}  # fmt: skip
+    "explain": "clauses",
+    "runbook": "clauses",
+    "judge": "judge",
+    "certify": "certify",
+    "cosign": "certify",
+    "verify": "verify",
+    "stamp": "verify",
+    "waive": "deviation",
+    "reopen": "deviation",
+    "close": "close",
+    "ledger": "ledger",
+    "parse": "parse",
+    "reference": "reference",
+}
 
 
 #: Commands that never contact a host, so that nobody needs to be told so.

@@ -109,7 +109,7 @@ def _round(
             except CannotTell as error:
                 looked[name].keep({key: error})
                 continue
-            commands[name].append(Command(key, line, probe.limit))
+            commands[name].append(Command(key, line, probe.limit, reads=True))
     for name, batch in transport.run({name: lines for name, lines in commands.items() if lines}).items():
         looked[name].keep(batch.answers)
         reasons = [answer for answer in batch.answers.values() if isinstance(answer, CannotTell)]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from checks.nvme.probes import controllers
-from checks.probe import Probe
+from checks.probe import Level, Probe
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import AskedProbe, Evidence, StoredFailure
 from kvgate.gate.answers import Answers, Met
@@ -73,6 +73,10 @@ class Rounds:
         """Ask the counters a second time, not before the interval is over."""
         self._closer()
         if told := self._told():
+            for table in (self._named, self._again):
+                for host, probes in table.items():
+                    for probe in probes.values():
+                        self.answers.prepare(host, probe)  # what would be parsed after the interval is parsed within it
             with waiting():
                 time.sleep(max(0.0, self._ended + self._interval - time.monotonic()))
             self._round(told, 2, AGAIN)
@@ -120,7 +124,7 @@ def _round(
                     failed[host][key] = error
                     lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
                     continue
-            commands[host].append(Command(key, line, probe.limit))
+            commands[host].append(Command(key, line, probe.limit, reads=probe.level is Level.PASSIVE))
             lines[host][key] = AskedProbe(probe.id, line, probe.level.value)
 
     def keep(batch: Batch) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import signal
-import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -116,8 +115,6 @@ def release() -> None:
 def _note(number: int, frame: FrameType | None) -> None:
     del frame
     name = signal.Signals(number).name
-    if number == signal.SIGHUP:
-        _mute()
     if _STATE.farewell is not None:
         with suppress(OSError):
             os.write(_STATE.talk, _STATE.farewell)
@@ -132,13 +129,3 @@ def _end() -> None:
     if _STATE.told and not _STATE.raised:
         _STATE.raised = True
         raise Interrupted(_STATE.told)
-
-
-def _mute() -> None:
-    """Let what is said to a terminal that is gone go nowhere; writing to it would fail."""
-    for stream in (1, 2, _STATE.talk):
-        with suppress(OSError):
-            if stat.S_ISCHR(os.fstat(stream).st_mode):
-                null = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(null, stream)
-                os.close(null)

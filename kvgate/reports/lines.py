@@ -7,7 +7,6 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import IO
 
 from checks.acceptance import Clause
@@ -135,9 +134,8 @@ class Progress:
             parts.append(f"{times} x {reason}")
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
-        with suppress(OSError):  # nobody may listen any more; the asking goes on
-            self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-            self._stream.flush()
+        self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
+        self._stream.flush()
 
 
 class Load:
@@ -183,6 +181,5 @@ class Load:
             line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
         else:
             line += "\n"
-        with suppress(OSError):
-            self._stream.write(line)
-            self._stream.flush()
+        self._stream.write(line)
+        self._stream.flush()

@@ -11,12 +11,17 @@ from kvgate.errors import CannotTell
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One shell command line. ``limit`` is in seconds, ``cap`` in bytes a stream; ``key`` is unique within a batch."""
+    """One shell command line. ``limit`` is in seconds, ``cap`` in bytes a stream; ``key`` is unique within a batch.
+
+    ``reads``: it writes no files of its own, so its streams may go straight into files under a limit on their size;
+    that costs the host half. A command that makes load, or was not looked at, gets a pipe and a reader a stream.
+    """
 
     key: str
     line: str
     limit: float = 10.0
     cap: int = 64 * 2**20
+    reads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

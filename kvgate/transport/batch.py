@@ -78,7 +78,8 @@ def build(nonce: str, commands: Sequence[Command]) -> bytes:
     check(commands)
     lines = [f"kvg_nonce={nonce}", FUNCTIONS.strip()]
     for index, command in enumerate(commands):
-        lines.append(f"kvg {index} {seconds(command.limit)} {command.cap} {_quoted(command.line)}")
+        verb = "kvgr" if command.reads else "kvg"
+        lines.append(f"{verb} {index} {seconds(command.limit)} {command.cap} {_quoted(command.line)}")
     lines.append("kvg_end\n")
     return "\n".join(lines).encode("utf-8", "surrogateescape")
 

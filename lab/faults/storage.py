@@ -67,6 +67,7 @@ FAULTS: tuple[Fault, ...] = (
         "a member is gone and the kernel says broken; mdadm still counts no failed device",
         "fx100-a",
         stops=frozenset({"G1.5.1", "G1.5.6"}),
+        undecided=frozenset({"G1.5.3"}),
         edits=(
             _md(("array_state:clean", "array_state:broken")),
             Edit(_STAT, replace=(("md0 : active raid0", "md0 : broken raid0"),)),

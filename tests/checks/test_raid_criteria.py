@@ -61,6 +61,16 @@ def test_number_of_members(ordered: int, wanted: Outcome) -> None:
     assert criteria.whole(host(), "md0", ordered).outcome is wanted
 
 
+@pytest.mark.parametrize(
+    "state, wanted",
+    [("clean", PASS), ("active", PASS), ("broken", UNDECIDED), ("inactive", UNDECIDED), ("clear", UNDECIDED)],
+)
+def test_members_of_an_array_that_does_not_run_say_nothing(state: str, wanted: Outcome) -> None:
+    array = replace(host().arrays[0], state=state)
+    assert criteria.whole(replace(host(), arrays=(array,)), "md0", 4).outcome is wanted
+    assert criteria.whole(replace(host(), arrays=(array,)), "md0", 3).outcome is STOP
+
+
 def test_members_that_are_not_well() -> None:
     faulty = (*MEMBERS[:3], replace(MEMBERS[3], states=("faulty",)))
     both = (*MEMBERS[:3], replace(MEMBERS[3], states=("in_sync", "faulty")))

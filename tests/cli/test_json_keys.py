@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,14 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
     def told(*words: str | Path) -> Any:
         return json.loads(kvgate(*words, "--json").stdout)
 
+    def verified() -> Any:
+        key, cert, trust = tmp_path / "vendor", tmp_path / "certificate.json", tmp_path / "allowed_signers"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "Li Wei", "-f", key], check=True)
+        trust.write_text(f"vendor {key.with_suffix('.pub').read_text()}")
+        words = ("--key", key, "--party", "vendor", "-o", cert, *stored.words, "--evidence", stored.var / "evidence")
+        assert kvgate("certify", stored.run, *words).exit_code == 0
+        return told("verify", cert, "--trust", trust)
+
     def outputs(command: str) -> list[Any]:
         if command == "runs":
             return [told("runs", *stored.words)]
@@ -71,6 +80,8 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         if command == "judge":
             words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
             return [json.loads(started("judge", *words).stdout)]
+        if command == "verify":
+            return [verified()]
         if command.startswith("ledger "):
             exported = told("ledger", "export", tmp_path / "ledger", *stored.words)
             words = ("--ledger", f"sqlite:///{tmp_path}/there.db")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -79,27 +78,6 @@ def test_a_job_that_ignores_a_signal_goes_on_ignoring_it() -> None:
 
 def _nohup() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-
-
-def test_a_terminal_that_is_gone_is_not_written_to_any_more() -> None:
-    leader, follower = os.openpty()
-    try:
-        body = """
-            signals.catch("bye"); signals.hold()
-            sys.stdin.readline()
-            send("SIGHUP")
-            print("said to nobody", flush=True)
-            os._exit(7)
-        """
-        running = subprocess.Popen(
-            [sys.executable, "-c", HEAD + textwrap.dedent(body)],
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=follower, stderr=follower,
-        )  # fmt: skip
-        os.close(follower)
-    finally:
-        os.close(leader)
-    running.communicate(b"\n", timeout=60)
-    assert running.returncode == 7
 
 
 def test_a_process_that_goes_on_has_its_own_handlers_back() -> None:

@@ -73,12 +73,19 @@ def transport(keys: Mapping[str, Path], tmp_path: Path) -> Iterator[Callable[...
 
 
 @pytest.fixture
-def ask(transport: Callable[..., SshTransport]) -> Callable[..., Batch]:
+def reads() -> bool:
+    """Whether the commands asked are sent as ones that write no files of their own."""
+    return False
+
+
+@pytest.fixture
+def ask(transport: Callable[..., SshTransport], reads: bool) -> Callable[..., Batch]:
     """Ask one host some command lines (keys "0", "1", …) and return its batch."""
 
     def ask(host: Host, *lines: str | Command, **more: Any) -> Batch:
         commands = [
-            replace(c, key=str(i)) if isinstance(c, Command) else Command(str(i), c) for i, c in enumerate(lines)
+            replace(c if isinstance(c, Command) else Command("", c), key=str(i), reads=reads)
+            for i, c in enumerate(lines)
         ]
         return transport(host, **more).run({"node-01": commands})["node-01"]
 

@@ -15,6 +15,12 @@ from tests.transport.server import Sshd
 MB = 10**6
 
 
+@pytest.fixture(params=[True, False], ids=["reads", "writes"])
+def reads(request: pytest.FixtureRequest) -> bool:
+    """Both ways of keeping streams must survive everything here."""
+    return bool(request.param)
+
+
 def told(batch: Batch, key: str = "0") -> Answer:
     answer = batch.answers[key]
     assert isinstance(answer, Answer), answer
