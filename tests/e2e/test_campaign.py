@@ -95,7 +95,7 @@ def test_both_accept_a_deviation_and_it_is_shown_as_waived_never_as_passed(signi
     assert (attempt["outcome"], attempt["decision"], attempt["stopped"]) == ("PASS", "STOP", False)
     assert [one["counts"] for one in attempt["waivers"]] == [True]
 
-    shown = site.show(run)
+    shown = json.loads(site.kvgate("show", run, "--json").stdout)
     assert (shown["outcome"], shown["with_waivers"]) == ("STOP", "PASS")
     (row,) = [row for row in shown["verdicts"] if row["clause"] == CLAUSE and row["outcome"] != "PASS"]
     assert row["outcome"] == "STOP"
