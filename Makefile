@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN := $(BIN)/python -m
+# A worker a core; the tests of one file stay together, as they share servers. AT_ONCE= runs them one after another.
+AT_ONCE ?= -n logical --maxprocesses 4 --dist loadfile
 LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
@@ -49,10 +51,10 @@ messages: setup ## extract, update and compile the message catalogues
 	$(BIN)/pybabel compile --statistics -d $(LOCALE) -D kvgate
 
 unit: setup-tests ## the tests alone
-	$(RUN) pytest
+	$(RUN) pytest $(AT_ONCE)
 
 test: lint types imports setup-tests ## everything: linters, types, directions, all tests
-	$(RUN) pytest
+	$(RUN) pytest $(AT_ONCE)
 
 lock: ## write requirements.lock anew (needs pip-tools)
 	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --extra dev --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml

@@ -44,6 +44,15 @@ def parse_rate(text: str) -> int:
     return int(value * _BITS[unit.upper()])
 
 
+def parse_byte_rate(text: str) -> int:
+    """``6.8 GB/s`` -> bytes a second; ``Gb/s`` (bits) is refused so that the two are never mixed up."""
+    value, unit = _split(text, "MB/s, GB/s, GiB/s")
+    size, slash, per = unit.partition("/")
+    if not slash or per not in ("s", "S") or size.upper() not in _BYTES or "b" in size:
+        raise UnitError(f"found unit {unit!r}, wanted bytes a second: MB/s, GB/s, GiB/s")
+    return int(value * _BYTES[size.upper()])
+
+
 def parse_seconds(text: str) -> float:
     """``15 s``, ``30 ms`` -> seconds."""
     value, unit = _split(text, "us, ms, s, min, h")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import Any, Protocol
 
 from ruamel.yaml import YAML
 
@@ -101,15 +101,27 @@ def _fill(raw: dict[str, Any], values: Mapping[str, Any], file: Path) -> Entry:
     )
 
 
+class Answering(Protocol):
+    """What a host computes instead of having captured it."""
+
+    def answer(self, line: str) -> Reply | None:
+        """Answer one command line; None for a command that is none of its own."""
+        ...
+
+
 @dataclass
 class Machine:
-    """A host that answers. ``asked`` counts how often each command was seen; ``unknown`` keeps what had no answer."""
+    """A host that answers. ``asked`` counts how often each command was seen; ``unknown`` keeps what had no answer.
+
+    ``computed`` answers what no captured text can: load, whose numbers depend on what was done before.
+    """
 
     name: str
     entries: dict[str, Entry]
     edits: tuple[Edit, ...] = ()
     asked: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
+    computed: Answering | None = None
     _unused: set[Edit] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -127,6 +139,8 @@ class Machine:
         entry = self.entries.get(line)
         if (asked := re.fullmatch(r"command -v ([\w./-]+)", line)) is not None:
             reply = self._where(asked[1])
+        elif entry is None and self.computed is not None and (found := self.computed.answer(line)) is not None:
+            reply = found
         elif entry is None:
             self.unknown.append(line)
             reply = Reply(stderr=f"sh: 1: {line.split()[0]}: not found\n".encode(), status=127)

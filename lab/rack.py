@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from lab import order, wire
 from lab.faults import Fault, every
+from lab.load.host import LoadHost
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
 
@@ -72,7 +73,9 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
     for ordered in order.rack(nodes, platform):
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
-        machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits)
+        troubles = tuple(trouble for fault in hits for trouble in fault.load)
+        computed = LoadHost(ordered.name, troubles=troubles)
+        machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
         hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews)))

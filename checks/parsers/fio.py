@@ -44,7 +44,10 @@ class Direction:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One job (or one group). ``error`` is an errno: 84 is a failed verify. ``total_errors`` is None when fio gives none."""
+    """One job (or one group). ``error`` is an errno: 84 is a failed verify. ``total_errors`` is None when fio gives none.
+
+    ``user_cpu`` and ``system_cpu`` are percent of one core, of all processes of the group together.
+    """
 
     name: str
     error: int
@@ -52,6 +55,8 @@ class Job:
     first_error: int | None
     options: tuple[tuple[str, str], ...]
     directions: tuple[Direction, ...]
+    user_cpu: float | None = None
+    system_cpu: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,8 @@ def _job(job: Any) -> Job:
             for name in ("read", "write", "trim")
             if (direction := _direction(name, entry(job, name, dict, "job"))) is not None
         ),
+        user_cpu=float(entry(job, "usr_cpu", _NUMBER, "job")) if "usr_cpu" in job else None,
+        system_cpu=float(entry(job, "sys_cpu", _NUMBER, "job")) if "sys_cpu" in job else None,
     )
 
 

@@ -31,6 +31,7 @@ _WHERE = {
     "reopen": "deviation",
     "close": "close",
     "ledger": "ledger",
+    "audit": "audit",
     "parse": "parse",
     "reference": "reference",
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from kvgate.codec import Seal, digest
@@ -13,10 +14,16 @@ from kvgate.evidence.chain import scan
 from kvgate.evidence.packing import references
 from kvgate.evidence.record import read_batch, read_question
 
+#: Seconds by which a clock may be corrected between two lines.
+CORRECTION = 2.0
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCheck:
-    """Result of a full check. ``strays`` are blobs that no line names: harmless leftovers of a crash."""
+    """Result of a full check. ``strays`` are blobs that no line names: harmless leftovers of a crash.
+
+    ``set_back`` names lines whose UTC went backwards: no damage by itself, an auditor wants to know.
+    """
 
     run: str
     lines: int
@@ -25,6 +32,7 @@ class EvidenceCheck:
     blobs: int
     strays: int
     problems: tuple[str, ...]
+    set_back: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -40,6 +48,8 @@ def check_folder(folder: Path, seal: Seal | None = None) -> EvidenceCheck:
     problems: list[str] = []
     named: dict[str, int] = {}
     run, head, count, clock = "", "", 0, ("", 0.0)
+    set_back: list[str] = []
+    wall: tuple[str, float, datetime] | None = None
     sealed_head = ""
     sealed: set[str] = set()
     try:
@@ -51,6 +61,7 @@ def check_folder(folder: Path, seal: Seal | None = None) -> EvidenceCheck:
                     problems.append(f"line {line.number} {line.flaw}")
                 run = str(line.record.get("run", "")) if line.number == 1 else run
                 clock = _clock(line.number, line.record, clock, problems)
+                wall = _wall(line.number, line.record, wall, set_back)
                 _content(line.number, line.record, named, problems)
                 if seal is not None and line.number <= seal.lines:
                     sealed_head, sealed = head, set(named)
@@ -67,7 +78,7 @@ def check_folder(folder: Path, seal: Seal | None = None) -> EvidenceCheck:
     if seal is not None:
         problems += _against(seal, count, sealed_head, merkle_root(sealed))
     strays = sum(1 for path in (folder / "blobs").glob("*/*.gz") if path.parent.name + path.stem not in named)
-    return EvidenceCheck(run, count, head, merkle_root(named), len(named), strays, tuple(problems))
+    return EvidenceCheck(run, count, head, merkle_root(named), len(named), strays, tuple(problems), tuple(set_back))
 
 
 def _against(seal: Seal, count: int, head: str, root: str) -> list[str]:
@@ -89,6 +100,28 @@ def _clock(number: int, record: Mapping[str, object], before: tuple[str, float],
     if boot and boot == before[0] and now < before[1]:
         found.append(f"line {number} is older than the line before it ({now:.6f} s < {before[1]:.6f} s, same boot)")
     return boot, float(now)
+
+
+def _wall(
+    number: int, record: Mapping[str, object], before: tuple[str, float, datetime] | None, found: list[str]
+) -> tuple[str, float, datetime] | None:
+    """Between two lines of one boot UTC goes on as monotonic time does; across boots it may only grow.
+
+    It may go on faster: monotonic time stands still while a laptop sleeps.
+    """
+    boot, monotonic, utc = record.get("boot"), record.get("monotonic"), record.get("utc")
+    try:
+        now = datetime.fromisoformat(str(utc))
+    except ValueError:
+        return before
+    if now.tzinfo is None or not isinstance(boot, str) or not isinstance(monotonic, (int, float)):
+        return before
+    if before is not None:
+        went = (now - before[2]).total_seconds()
+        due = float(monotonic) - before[1] if boot == before[0] and boot else 0.0
+        if went < due - CORRECTION:
+            found.append(f"line {number}: the clock was set back by {due - went:.0f} s, to {utc}")
+    return boot, float(monotonic), now
 
 
 def _content(number: int, record: Mapping[str, object], named: dict[str, int], found: list[str]) -> None:

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import zip_longest
 from pathlib import Path
 
 from kvgate.errors import NotAllowed
@@ -50,7 +51,7 @@ def gate_of(expression: str) -> str | None:
 
 def typed(words: Sequence[str]) -> bool:
     """Tell whether a command line asks for a gate, without pytest: it has not read it yet when this is needed."""
-    marks = (word[2:] or after for word, after in zip(words, (*words[1:], ""), strict=True) if word[:2] == "-m")
+    marks = (word[2:] or after for word, after in zip_longest(words, words[1:], fillvalue="") if word[:2] == "-m")
     return any(mark.strip() in GATES for mark in marks)
 
 

@@ -98,17 +98,17 @@ class Prepared:
                 clauses.append(test.owed.clause)
                 found[need.host, need.key] = (level, max(samples, need.samples), clauses)
                 first |= set() if need.instead else {(need.host, need.key)}
+            for trial in rehearsal.trials:
+                for step in trial.everything:
+                    place = (step.host, step.probe.command())
+                    level, samples, clauses = found.get(place, (step.probe.level.value, 1, []))
+                    times = trial.rounds if step in trial.steps else 1
+                    found[place] = (level, max(samples, times), [*clauses, test.owed.clause])
+                    first.add(place)
         for need in session.identities(hosts):
             level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
             found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
             first.add((need.host, need.key))
-            for trial in rehearsal.trials:
-                for step in trial.everything:
-                    line = (step.host, step.probe.command())
-                    clauses = found.get(line, ("", 1, []))[2]
-                    clauses.append(test.owed.clause)
-                    found[line] = (step.probe.level.value, trial.rounds, clauses)
-                    first.add(line)
         asked = tuple(
             Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
             for (host, command), (level, samples, clauses) in sorted(found.items())

@@ -136,6 +136,11 @@ def _vouched(evidence: Evidence, book: Ledger) -> bool:
 # ---- verdicts in the evidence itself
 
 
+def kept(evidence: Evidence) -> Mapping[Owed, Judged]:
+    """Return the newest verdicts that stand in the evidence itself; none where it holds none that can be read."""
+    return _kept(evidence)[0]
+
+
 def keep(evidence: Evidence, judged: Mapping[Owed, Judged]) -> None:
     """Write the verdicts of a run into its evidence. Raises Unwritable."""
     rows = [

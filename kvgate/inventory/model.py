@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool, StrictInt
 from kvgate.inventory.base import (
     Bdf,
     BitRate,
+    ByteRate,
     Bytes,
     HostKey,
     Mac,
@@ -49,6 +50,13 @@ class Pcie(Strict):
     lanes: Annotated[StrictInt, Field(ge=1, le=32)]
 
 
+class Sheet(Strict):
+    """What the vendor's data sheet promises of one disk: sequential rates in bytes a second."""
+
+    read: ByteRate
+    write: ByteRate
+
+
 class Disk(Strict):
     """One NVMe disk. Its serial is its identity; kernel names are never written down."""
 
@@ -61,6 +69,7 @@ class Disk(Strict):
     bdf: Bdf | None = None
     pcie: Pcie
     lba: Literal[512, 4096] = 4096  # bytes a logical block
+    sheet: Sheet | None = None
 
 
 class Raid(Strict):

@@ -3,109 +3,158 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection, select
 
 from checks.verdict import number
 from kvgate.codec import canonical, digest, parse_object, printable
 from kvgate.errors import Damaged
-from kvgate.ledger import chain, envelopes, queries, seen
+from kvgate.ledger import chain, clocks, envelopes, queries, seen
+from kvgate.ledger.findings import Finding
 from kvgate.ledger.models import AcceptanceRevision, InventorySnapshot, Measurement, VerdictEntry
 from kvgate.ledger.rows import RunRecord, StoredDecision, StoredVerdict
 from kvgate.ledger.standing import standing
 
+#: Told after every run, with how many are done.
+Progress = Callable[[str, int], None]
+
 
 def check(connection: Connection, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
-    """Name every problem; an empty list is good."""
+    """Name every problem as a sentence; an empty list is good."""
+    return [finding.text for finding in findings(connection, anchors)]
+
+
+def findings(
+    connection: Connection, anchors: Sequence[tuple[int, str]] = (), progress: Progress | None = None
+) -> Iterator[Finding]:
+    """Yield every problem as it is found; holds the rows of one run at a time, and of all runs their heads."""
     try:
         entries = queries.decisions(connection)
         runs = queries.runs(connection)
     except Damaged as error:
-        return [str(error)]
-    found = _log(connection, entries, anchors) + _numbers(runs) + _texts(connection)
-    found += envelopes.check(connection)
-    for run in runs:
+        yield Finding("row", "ledger", str(error))
+        return
+    by_run: dict[str, list[StoredDecision]] = {}
+    for entry in entries:
+        by_run.setdefault(entry.run, []).append(entry)
+    yield from _log(connection, entries, anchors)
+    yield from _numbers(runs)
+    yield from _texts(connection)
+    yield from clocks.findings(runs, entries)
+    for text in envelopes.check(connection):
+        yield Finding("certificate", "ledger", text)
+    hashes = {chain.GENESIS, *(entry.hash for entry in entries)}
+    for done, run in enumerate(runs, start=1):
+        if run.prev not in hashes:
+            yield Finding(
+                "chain",
+                run.id,
+                f"run {run.id} began after a decision that is not in the log: it was cut or written anew",
+            )
         try:
-            found += _run(connection, run, [entry for entry in entries if entry.run == run.id])
+            yield from _run(connection, run, by_run.pop(run.id, []))
         except Damaged as error:
-            found.append(f"run {run.id}: {error}")
-    known = {run.id for run in runs}
-    found += [
-        f"decision {entry.seq} is about run {entry.run}, which is not there"
-        for entry in entries
-        if entry.run not in known
-    ]
-    return found
+            yield Finding("row", run.id, f"run {run.id}: {error}")
+        if progress is not None:
+            progress("ledger", done)
+    for name, own in by_run.items():
+        for entry in own:
+            yield Finding("run-missing", name, f"decision {entry.seq} is about run {entry.run}, which is not there")
 
 
-def _log(connection: Connection, entries: Sequence[StoredDecision], anchors: Sequence[tuple[int, str]]) -> list[str]:
-    found = []
+def _log(
+    connection: Connection, entries: Sequence[StoredDecision], anchors: Sequence[tuple[int, str]]
+) -> Iterator[Finding]:
     prev = chain.GENESIS
+    gaps = 0
     for place, entry in enumerate(entries, start=1):
-        if entry.seq != place:
-            found.append(f"decision {place} is missing from the log: {entry.seq} stands in its place")
-            place = entry.seq
+        where = f"decision {entry.seq}"
+        if entry.seq != place + gaps:
+            text = f"decision {place + gaps} is missing from the log: {entry.seq} stands in its place"
+            yield Finding("decision-missing", f"decision {place + gaps}", text)
+            gaps = entry.seq - place
         if entry.prev != prev:
-            found.append(f"decision {entry.seq} does not follow the one before it: one was changed, removed or added")
+            text = f"decision {entry.seq} does not follow the one before it: one was changed, removed or added"
+            yield Finding("chain", where, text)
         if digest(entry.content) != entry.hash:
-            found.append(f"decision {entry.seq} was changed: its content has another hash")
-        found += _entry(connection, entry)
+            yield Finding("row", where, f"decision {entry.seq} was changed: its content has another hash")
+        yield from _entry(connection, entry)
         prev = entry.hash
-    hashes = {entry.seq: entry.hash for entry in entries}
+    yield from _order(entries)
+    hashes: dict[int, str] = {entry.seq: entry.hash for entry in entries}
     hashes[0] = chain.GENESIS
     for seq, value in anchors:
         if hashes.get(seq) != value:
-            what = "is missing" if seq not in hashes else "is not the one"
-            found.append(f"decision {seq} {what} that was anchored outside: the log was cut or written anew")
-    return found
+            yield anchored(seq, seq in hashes)
 
 
-def _entry(connection: Connection, entry: StoredDecision) -> list[str]:
+def anchored(seq: int, there: bool) -> Finding:
+    """Return the finding about a head that left this machine and is not in the log."""
+    what = "is not the one" if there else "is missing"
+    text = f"decision {seq} {what} that was anchored outside: the log was cut or written anew"
+    return Finding("anchor", f"decision {seq}", text)
+
+
+def _order(entries: Sequence[StoredDecision]) -> Iterator[Finding]:
+    """Follow the links instead of the numbers: where both reach every entry in another order, the log was reordered."""
+    after = {entry.prev: entry for entry in entries}
+    linked: list[int] = []
+    at = chain.GENESIS
+    while at in after and len(linked) < len(entries):
+        linked.append(after[at].seq)
+        at = after[at].hash
+    if len(linked) == len(entries) and linked != sorted(linked):
+        shown = ", ".join(str(seq) for seq in linked[:8])
+        yield Finding("chain", "log", f"the decision log was reordered: by its links it runs {shown}")
+
+
+def _entry(connection: Connection, entry: StoredDecision) -> Iterator[Finding]:
+    where = f"decision {entry.seq}"
     try:
         content = parse_object(entry.content)
         last = content.get("last")
         if not isinstance(last, int):
             raise ValueError("it does not say which verdicts it decides on")
     except ValueError as error:
-        return [f"decision {entry.seq} was changed: {error}"]
-    found = [
-        f"decision {entry.seq} was changed: its column {name} says something else"
-        for name in chain.differs(entry, content)
-    ]
+        yield Finding("row", where, f"decision {entry.seq} was changed: {error}")
+        return
+    for name in chain.differs(entry, content):
+        yield Finding("row", where, f"decision {entry.seq} was changed: its column {name} says something else")
     rows = queries.raw_verdicts(connection, entry.run, entry.judgement, last)
     if digest(canonical(rows)) != content.get("verdicts"):
-        found.append(f"verdicts of run {entry.run} are not those that decision {entry.seq} was made on")
+        text = f"verdicts of run {entry.run} are not those that decision {entry.seq} was made on"
+        yield Finding("row", entry.run, text)
     if "seen" in content and seen.differs(connection, entry.run, content["seen"]):
-        found.append(f"who answered in run {entry.run} is not what decision {entry.seq} was made on")
-    return found
+        text = f"who answered in run {entry.run} is not what decision {entry.seq} was made on"
+        yield Finding("row", entry.run, text)
 
 
-def _numbers(runs: Sequence[RunRecord]) -> list[str]:
-    found = []
+def _numbers(runs: Sequence[RunRecord]) -> Iterator[Finding]:
     for place, run in enumerate(runs, start=1):
         if run.seq != place:
-            found.append(f"run number {place} is missing: {run.seq} ({run.id}) stands in its place")
+            text = f"run number {place} is missing: {run.seq} ({run.id}) stands in its place"
+            yield Finding("run-missing", f"run number {place}", text)
             break
     attempts: dict[tuple[str, str], list[int]] = {}
     for run in runs:
         attempts.setdefault((run.campaign, run.gate), []).append(run.attempt)
     for (campaign, gate), numbers in attempts.items():
         if numbers != list(range(1, len(numbers) + 1)):
-            found.append(f"attempts at {gate} in campaign {campaign} are {numbers}: one is missing")
-    return found
+            text = f"attempts at {gate} in campaign {campaign} are {numbers}: one is missing"
+            yield Finding("run-missing", campaign, text)
 
 
-def _texts(connection: Connection) -> list[str]:
+def _texts(connection: Connection) -> Iterator[Finding]:
     table = InventorySnapshot
-    found = []
     for row in connection.execute(select(table.id, table.digest, table.content)):
         if digest(row.content) != row.digest:
-            found.append(f"inventory {row.id} was changed: its text has another digest")
+            text = f"inventory {row.id} was changed: its text has another digest"
+            yield Finding("inventory", f"inventory {row.id}", text)
     for row in connection.execute(select(AcceptanceRevision.id, AcceptanceRevision.digest, AcceptanceRevision.content)):
         if not _same_agreement(row.content, row.digest):
-            found.append(f"agreement {row.id} was changed: its text has another digest")
-    return found
+            text = f"agreement {row.id} was changed: its text has another digest"
+            yield Finding("limit", f"agreement {row.id}", text)
 
 
 def _same_agreement(content: str, wanted: str) -> bool:
@@ -119,21 +168,34 @@ def _same_agreement(content: str, wanted: str) -> bool:
     return digest(json.dumps(clauses, sort_keys=True, ensure_ascii=False, separators=(",", ":"))) == wanted
 
 
-def _run(connection: Connection, run: RunRecord, entries: Sequence[StoredDecision]) -> list[str]:
+def _run(connection: Connection, run: RunRecord, entries: Sequence[StoredDecision]) -> Iterator[Finding]:
     owed = queries.owed(connection, run.id)
-    found = []
     if digest(run.ticket) != run.ticket_digest or chain.expected_ticket(run, owed) != run.ticket:
-        found.append(f"run {run.id} was changed: it, or what it owes, is not what its start ticket says")
-    for judgement in sorted({1, *(entry.judgement for entry in entries)}):
+        yield _ticket(run)
+    for judgement in queries.judgements(connection, run.id):
         rows = queries.verdicts(connection, run.id, judgement)
-        found += _columns(connection, run, judgement, rows)
-        found += _measured(connection, run, judgement, rows)
+        yield from _columns(connection, run, judgement, rows)
+        yield from _measured(connection, run, judgement, rows)
         if judgement == 1:
-            found += standing(run, owed, rows, entries).problems
-    return found
+            for problem in standing(run, owed, rows, entries).problems:
+                yield Finding("row", run.id, problem)
 
 
-def _columns(connection: Connection, run: RunRecord, judgement: int, rows: Sequence[StoredVerdict]) -> list[str]:
+def _ticket(run: RunRecord) -> Finding:
+    """Say what of a run is not what its ticket fixed; a ticket that names another agreement is a limit changed afterwards."""
+    try:
+        said: Mapping[str, object] = parse_object(run.ticket)
+    except ValueError:
+        said = {}
+    if said.get("acceptance") not in (run.acceptance_digest, None):
+        text = f"run {run.id} goes by another agreement than its start ticket says: a limit was changed after the fact"
+        return Finding("limit", run.id, text)
+    return Finding("row", run.id, f"run {run.id} was changed: it, or what it owes, is not what its start ticket says")
+
+
+def _columns(
+    connection: Connection, run: RunRecord, judgement: int, rows: Sequence[StoredVerdict]
+) -> Iterator[Finding]:
     """The texts that people read must be those of the verdict itself."""
     entry = VerdictEntry
     query = select(entry.id, entry.measured, entry.required, entry.unit, entry.note)
@@ -141,20 +203,16 @@ def _columns(connection: Connection, run: RunRecord, judgement: int, rows: Seque
         row.id: tuple(row)[1:]
         for row in connection.execute(query.where(entry.run == run.id, entry.judgement == judgement))
     }
-    return [
-        f"verdict row {row.id} of run {run.id} was changed: its texts are not those of its verdict"
-        for row in rows
-        if texts.get(row.id)
-        != (
-            printable(row.verdict.measured),
-            printable(row.verdict.required),
-            row.verdict.unit,
-            printable(row.verdict.note),
-        )
-    ]
+    for row in rows:
+        told = row.verdict
+        if texts.get(row.id) != (printable(told.measured), printable(told.required), told.unit, printable(told.note)):
+            text = f"verdict row {row.id} of run {run.id} was changed: its texts are not those of its verdict"
+            yield Finding("row", run.id, text)
 
 
-def _measured(connection: Connection, run: RunRecord, judgement: int, rows: Sequence[StoredVerdict]) -> list[str]:
+def _measured(
+    connection: Connection, run: RunRecord, judgement: int, rows: Sequence[StoredVerdict]
+) -> Iterator[Finding]:
     table = Measurement
     query = select(table.clause, table.subject, table.name, table.value, table.unit)
     stored: Counter[tuple[object, ...]] = Counter(
@@ -166,4 +224,5 @@ def _measured(connection: Connection, run: RunRecord, judgement: int, rows: Sequ
         for quantity in row.verdict.quantities
     )
     wrong = sorted({f"{place[0]} on {place[1]}" for place in (stored - wanted) + (wanted - stored)})
-    return [f"measurements of run {run.id} were changed: {', '.join(wrong[:3])}"] if wrong else []
+    if wrong:
+        yield Finding("row", run.id, f"measurements of run {run.id} were changed: {', '.join(wrong[:3])}")

@@ -95,6 +95,12 @@ def outcomes(connection: Connection, run_id: str) -> dict[tuple[str, str], str]:
     return {(clause, subject): value for clause, subject, value in connection.execute(query.order_by(entry.id))}
 
 
+def judgements(connection: Connection, run_id: str) -> list[int]:
+    """Return the numbers of all judgements of a run; its own, 1, is always among them."""
+    query = select(VerdictEntry.judgement).where(VerdictEntry.run == run_id).distinct()
+    return sorted({1, *connection.execute(query).scalars()})
+
+
 def raw_verdicts(connection: Connection, run_id: str, judgement: int, last: int | None = None) -> list[list[object]]:
     """Return the same rows with every column, as they are hashed; up to row ``last`` if given."""
     entry = VerdictEntry

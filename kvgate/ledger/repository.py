@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
 from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
+from kvgate.ledger.findings import Finding
 from kvgate.ledger.models import DecisionEntry, Measurement, Run, VerdictEntry
 from kvgate.ledger.rows import (
     Revision,
@@ -88,9 +89,9 @@ class Ledger:
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
-        started = now_utc()
-        name = f"{started[:19].replace('-', '').replace(':', '')}-{secrets.token_hex(4)}"
         with self._store.writing("beginning a run", before=True) as connection:
+            started = now_utc()  # alone by now: times stand in the order of the rows
+            name = f"{started[:19].replace('-', '').replace(':', '')}-{secrets.token_hex(4)}"
             before = queries.head(connection)
             campaign_id = begin.campaign(connection, campaign, started)
             if after is not None:
@@ -295,6 +296,11 @@ class Ledger:
         with self._store.reading("reading the inventories") as connection:
             return queries.inventories(connection, campaign)
 
+    def findings(self, progress: audit.Progress | None = None) -> Iterator[Finding]:
+        """Yield the same with the kind of each, as it is found: a whole campaign is walked through run by run."""
+        with self._store.reading("checking") as connection:
+            yield from audit.findings(connection, progress=progress)
+
     def check(self, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
         """Everything in the ledger that is not what was written, each by its name; none is good.
 
@@ -314,8 +320,8 @@ class Ledger:
         judgement: int,
         more: Mapping[str, object] | None = None,
     ) -> None:
-        utc = now_utc()
         with self._store.writing(f"deciding run {run.id}") as connection:
+            utc = now_utc()
             earlier = queries.decisions(connection, run.id)
             if kind != "waived":
                 self._open(earlier, run, judgement)

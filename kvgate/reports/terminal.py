@@ -61,7 +61,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
     for planned in preview.asked:
-        again = " x2" if planned.samples > 1 else ""
+        again = f" x{planned.samples}" if planned.samples > 1 else ""
         out.print(
             Text.assemble(
                 (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),

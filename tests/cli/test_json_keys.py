@@ -82,6 +82,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         if command == "judge":
             words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
             return [json.loads(started("judge", *words).stdout)]
+        if command == "audit":
+            where = tmp_path / "elsewhere"  # with no evidence below it: something is found
+            return [told("audit", *stored.words, "--evidence", where, "--certificates", where)]
         if command == "verify":
             return [verified()]
         if command.startswith("ledger "):

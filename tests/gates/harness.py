@@ -6,10 +6,12 @@ import importlib
 import inspect
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -17,16 +19,49 @@ from checks.decision import Owed
 from checks.nvme.probes import controllers
 from checks.phrase import say
 from checks.probe import Interval, Probe, UnreadableOutput
+from checks.trial import Trial
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.errors import DECLARABLE, CannotTell, DeviceAbsent
+from kvgate.evidence.store import Evidence
+from kvgate.gate.answers import Answers
+from kvgate.gate.options import GATES
 from kvgate.gate.reading import read
+from kvgate.gate.trials import Trials
+from kvgate.gate.tried import Tried
 from kvgate.inventory import reader
+from kvgate.inventory.model import Rack
 from kvgate.inventory.subjects import Thing, owed
-from kvgate.transport.base import Answer
+from kvgate.transport.base import Answer, Batch, Command
 from lab.inventory import text
 from lab.rack import VirtualHost, build, fingerprint, host_key
+
+
+@dataclass
+class Virtual:
+    """A transport to virtual hosts in this process."""
+
+    hosts: dict[str, VirtualHost]
+
+    def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
+        for host, wanted in commands.items():
+            yield Batch(host, {command.key: self._answer(host, command) for command in wanted})
+
+    def _answer(self, host: str, command: Command) -> Answer:
+        reply = self.hosts[host].machine.answer(command.line)
+        if reply.hang or reply.delay > command.limit:
+            return Answer(command.key, b"", b"", 124, command.limit)
+        return Answer(command.key, reply.stdout, reply.stderr, reply.status, 0.01)
+
+    def run(
+        self, commands: Mapping[str, Sequence[Command]], progress: Callable[[Batch], None] | None = None
+    ) -> dict[str, Batch]:
+        del progress
+        return {batch.host: batch for batch in self.each(commands)}
+
+    def close(self) -> None:
+        pass
 
 
 @dataclass
@@ -36,6 +71,8 @@ class Direct:
     hosts: dict[str, VirtualHost]
     cache: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     replies: dict[tuple[str, str, int], Any] = field(default_factory=dict)
+    tried: Tried | None = None
+    folder: TemporaryDirectory[str] | None = None
 
     def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
         try:
@@ -53,6 +90,16 @@ class Direct:
 
     def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
         return {host: self._fact(host, probe) for host in hosts}
+
+    def measure(self, trial: Trial[Any]) -> Any:
+        if self.tried is None:
+            memory = Path("/dev/shm")  # evidence of a test need not survive a crash
+            self.folder = TemporaryDirectory(dir=memory if memory.is_dir() else None)
+            evidence = Evidence.create(Path(self.folder.name), "run", {"gate": "G2"})
+            self.tried = Tried(Answers(evidence))
+        trials = Trials([trial], Virtual(self.hosts), self.tried.answers, "kvgate:test")
+        self.tried = trials.run()
+        return self.tried.measured(trial)
 
     def host_key(self, host: str) -> str:
         return fingerprint(self.hosts[host].key)
@@ -93,7 +140,32 @@ class Direct:
         reply = self.replies[asked]
         if reply.hang or reply.delay > probe.limit:
             return read(host, probe, Answer("", b"", b"", 124, probe.limit))
-        return read(host, probe, Answer("", reply.stdout, reply.stderr, reply.status, 0.01))
+        return _read(host, probe, reply.stdout, reply.stderr, reply.status)
+
+
+@lru_cache(maxsize=4096)
+def _told(host: str, probe: Probe[Any], stdout: bytes, stderr: bytes, status: int) -> Any:
+    """Reading is pure: the same bytes are read once for all racks of a test session."""
+    try:
+        return read(host, probe, Answer("", stdout, stderr, status, 0.01))
+    except CannotTell as error:
+        return error
+
+
+def _read(host: str, probe: Probe[Any], stdout: bytes, stderr: bytes, status: int) -> Any:
+    if isinstance(found := _told(host, probe, stdout, stderr, status), CannotTell):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=64)
+def _rack(inventory: str) -> Rack:
+    return reader.parse(inventory).rack
+
+
+@cache
+def _parameters(body: Callable[..., None]) -> tuple[str, ...]:
+    return tuple(inspect.signature(body).parameters)
 
 
 @dataclass
@@ -141,11 +213,12 @@ def judge(
     faults: Iterable[str] = (),
     platform: str = "rocm",
     nodes: int = 2,
-    only: str = r"G1\..*",
+    only: str = r"G\d\..*",
     clauses: Agreement | None = None,
     inventory: str | None = None,
+    gate: str = "G1",
 ) -> Result:
-    """Judge G1 on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
+    """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
     ``inventory`` is another text to judge by than the order of that rack.
     """
@@ -153,12 +226,12 @@ def judge(
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())]
     )
-    rack = reader.parse(inventory or written).rack
+    rack = _rack(inventory or written)
     ask = Direct(hosts)
     verdicts: dict[Owed, Verdict] = {}
     terms = (clauses or agreement()).acceptance
-    for item, thing in owed(terms, rack, "G1"):
-        if re.fullmatch(only, item.clause) and item.clause in bodies():
+    for item, thing in owed(terms, rack, gate):
+        if re.fullmatch(only, item.clause) and item.clause in bodies(GATES[gate]):
             verdicts[item] = _judge(
                 item, thing, ask, {n: x.value for n, x in terms.clauses[item.clause].limits.items()}
             )
@@ -177,9 +250,10 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
         raise CannotTell("nobody has answered for it")
 
     known = {"ask": ask, "terms": terms, "decide": given.append, "declared": declared}
-    body = bodies()[item.clause]
+    known["measure"] = ask.measure
+    body = bodies(GATES[item.clause[:2]])[item.clause]
     try:
-        body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+        body(**{name: known.get(name, thing) for name in _parameters(body)})
     except CannotTell as error:
         if isinstance(error, DECLARABLE):
             try:
@@ -195,11 +269,13 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
 
 
 def main() -> None:
-    """``python -m tests.gates.harness [PLATFORM] [FAULT...]``: what the rack comes to, for people writing clauses."""
+    """``python -m tests.gates.harness [GATE] [PLATFORM] [FAULT...]``: what the rack comes to, for people writing clauses."""
     import sys
 
-    platform, faults = (sys.argv[1:2] or ["rocm"])[0], sys.argv[2:]
-    result = judge(faults, platform)
+    words = [word for word in sys.argv[1:] if word not in GATES]
+    gate = next((word for word in sys.argv[1:] if word in GATES), "G1")
+    platform, faults = (words[:1] or ["rocm"])[0], words[1:]
+    result = judge(faults, platform, gate=gate)
     for outcome in Outcome:
         ids = sorted(result.clauses(outcome))
         print(f"{outcome}: {len(ids)} clauses {' '.join(ids)}")

@@ -61,6 +61,7 @@ def test_an_id_that_no_clause_has_is_named_and_not_ignored(unknown: str) -> None
         (("-m",), False),
         (("tests", "-k", "G1"), False),
         (("judge", "G1"), False),
+        ((), False),
     ],
 )
 def test_a_gate_is_recognised_on_a_command_line(words: tuple[str, ...], gate: bool) -> None:

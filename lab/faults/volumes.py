@@ -1,0 +1,113 @@
+"""Faults of loads on the local disk and on the array's volume: slow, unsteady, disturbed, cut short, or not what they seem."""
+
+from __future__ import annotations
+
+from lab.faults.model import Fault
+from lab.load.model import Trouble
+from lab.machine import Edit
+
+_REPEAT = frozenset({"G2.1.4", "G2.1.5", "G2.1.6"})
+_RATES = frozenset({"G2.1.2", "G2.1.3"})
+_SEEN = frozenset({"G2.1.9"})
+_EVERY = frozenset(
+    {"G2.1.2", "G2.1.3", "G2.1.4", "G2.1.5", "G2.1.6", "G2.1.7", "G2.1.8", "G2.1.9", "G2.1.10", "G2.1.12"}
+)
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "local-disk-slow", "the node's own disk gives two thirds of its data sheet: an x4 slot that trained to gen 3 under load",
+        "node-01", stops=_RATES, load=(Trouble("nvme0n1", factor=0.66),),
+    ),
+    Fault(
+        "volume-link-25g", "the array's volume comes through a port at 25 Gb/s",
+        "node-01", stops=_RATES | {"G2.1.6"}, load=(Trouble("nvme1n1", factor=0.245),),
+    ),
+    Fault(
+        "volume-kv-slow", "the array's volume carries a few percent of what it should: nothing that keeps KV could live on it",
+        "node-01", stops=_RATES | _REPEAT, load=(Trouble("nvme1n1", factor=0.03),),
+    ),
+    Fault(
+        "volume-mtu-1500", "the fabric carries RoCE packets of 1024 bytes: the port's share for payload is smaller",
+        "node-01", stops=_RATES, load=(Trouble("nvme1n1", factor=0.88),),
+    ),
+    Fault(
+        "local-disk-throttles", "the local disk grows slower from round to round, as one does that throttles",
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10"}, load=(Trouble("nvme0n1", decay=0.08),),
+    ),
+    Fault(
+        "volume-unsteady", "rates of the array's volume differ by a tenth from round to round",
+        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12"}, load=(Trouble("nvme1n1", noise=0.12),),
+    ),
+    Fault(
+        "local-reads-from-memory", "half of what fio reads on the local disk comes from memory",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", cached=0.5),),
+    ),
+    Fault(
+        "volume-other-load", "somebody else reads 3 GB/s from the array's volume while it is measured",
+        "node-01", stops=_SEEN, load=(Trouble("nvme1n1", other=3e9),),
+    ),
+    Fault(
+        "local-buffered", "fio on the node runs without direct I/O, whatever it was asked",
+        "node-01", undecided=_EVERY, load=(Trouble(buffered=True),),
+    ),
+    Fault(
+        "fio-killed", "fio is killed in the middle of each run on the local disk and prints nothing",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", killed=True, status=137),),
+    ),
+    Fault(
+        "fio-terminated", "somebody ends fio with SIGTERM after a twentieth of its time; it prints a fine-looking result and error 0",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", short=0.05, note="fio: terminating on signal 15\n"),),
+    ),
+    Fault(
+        "fio-short", "fio runs nine tenths of its time and says nothing about it",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", short=0.9),),
+    ),
+    Fault(
+        "fio-io-error", "reads of the array's volume end in I/O errors",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", error=5, status=1),),
+    ),
+    Fault(
+        "fio-verify-error-status-0", "fio counts a failed verify and ends with status 0",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", error=84),),
+    ),
+    Fault(
+        "local-disk-full", "the local filesystem has no space for the file",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", full=True),),
+    ),
+    Fault(
+        "fio-missing", "fio is not installed on the node",
+        "node-01", undecided=_EVERY | {"G2.1.1"},
+        edits=(Edit(ask="(env KVGATE_LOAD=\\S+ )?(fio .*|sh -c .* fio .*)", stdout="", stderr="sh: 1: fio: not found\n", status=127),),
+    ),
+    Fault(
+        "fio-versions-differ", "the nodes have different versions of fio",
+        "node-02", stops=frozenset({"G2.1.1"}), load=(Trouble(version="fio-3.42"),),
+    ),
+    Fault(
+        "iostat-missing", "iostat is not installed on the node",
+        "node-01", undecided=_SEEN, load=(Trouble(no_iostat=True),),
+    ),
+    Fault(
+        "client-at-its-limit", "a single core is at its limit while fio runs on the array's volume",
+        "node-01", stops=frozenset({"G2.1.10"}), load=(Trouble("nvme1n1", cpu=99.0),),
+    ),
+    Fault(
+        "volume-latency", "a single read over the fabric takes ten times as long",
+        "node-01", stops=frozenset({"G2.1.7", "G2.1.12"}), load=(Trouble("nvme1n1", latency=10.0),),
+    ),
+    Fault(
+        "volume-lost-before-load", "the array's volume is no longer mounted when the load begins: the root disk lies below its path",
+        "node-01", undecided=_EVERY,
+        edits=(Edit(ask="findmnt .*", replace=(('"/mnt/fx100"', '"/mnt/elsewhere"'),)),),
+    ),
+    Fault(
+        "local-disk-hot", "the local disk reports that it is too hot whenever it is looked at",
+        "node-01", undecided=_EVERY,
+        edits=(Edit(ask="nvme smart-log .*", replace=(('"critical_warning":0', '"critical_warning":2'),)),),
+    ),
+    Fault(
+        "space-unknown", "df on the local disk's filesystem answers with an input/output error",
+        "node-01", undecided=_EVERY,
+        edits=(Edit(ask="df -B1 .* /mnt/nvme0", stdout="", stderr="df: /mnt/nvme0: Input/output error\n", status=1),),
+    ),
+)  # fmt: skip

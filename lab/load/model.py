@@ -1,0 +1,69 @@
+"""How fast each volume of a virtual host is, and each way in which it can be slow, wrong or disturbed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One filesystem's device: peak rates in bytes a second, the time of an empty request in seconds, write operations a second."""
+
+    device: str
+    path: str
+    read: float
+    write: float
+    base: float
+    write_ops: float
+
+
+#: The node's own disk, and the array's volume behind one 100GbE port.
+LOCAL = Volume("nvme0n1", "/mnt/nvme0", 6.8e9, 4.0e9, 80e-6, 190_000)
+ARRAY = Volume("nvme1n1", "/mnt/fx100", 11.95e9, 11.6e9, 95e-6, 260_000)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What is wrong with load on a host. ``on`` is a device, empty for all; ``runs`` are numbers of fio's runs on it, empty for all.
+
+    ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
+    the share of bytes that memory answers, ``other`` foreign bytes a second on the device. ``stderr``/``status``/``error`` are
+    how fio ends; ``short`` the share of its time that it ran; ``killed`` prints nothing.
+    """
+
+    on: str = ""
+    runs: tuple[int, ...] = ()
+    factor: float = 1.0
+    decay: float = 0.0
+    noise: float = 0.004
+    cached: float = 0.0
+    other: float = 0.0
+    cpu: float | None = None
+    latency: float = 1.0
+    note: str = ""
+    error: int = 0
+    status: int = 0
+    short: float = 1.0
+    killed: bool = False
+    full: bool = False
+    buffered: bool = False
+    version: str = "fio-3.33"
+    no_iostat: bool = False
+
+    def applies(self, device: str, run: int) -> bool:
+        """Whether this run on this device is touched."""
+        return self.on in ("", device) and (not self.runs or run in self.runs)
+
+
+def rate(volume: Volume, way: str, block: int, depth: int, trouble: Trouble, run: int) -> float:
+    """Bytes a second of one run, noise included; the same run is always as fast."""
+    writing = way.endswith("write")
+    peak = (volume.write if writing else volume.read) * trouble.factor
+    alone = volume.base + block / peak
+    found = min(peak, depth * block / alone)
+    if way == "randwrite":
+        found = min(found, volume.write_ops * block)
+    noise = random.Random(f"{volume.device} {way} {block} {depth} {run}").gauss(0.0, trouble.noise)
+    slowed = found * (1 - trouble.decay) ** (run - 1)
+    return max(slowed * (1 + noise), 1.0)

@@ -1,0 +1,157 @@
+"""A finished campaign with evidence and a certificate of both parties, its ledger in SQLite and in PostgreSQL, to be tampered with."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from kvgate.certificates import envelope as envelopes
+from kvgate.certificates.keys import FileSigner
+from kvgate.cli import main
+from kvgate.ledger import moving
+from kvgate.ledger.repository import Ledger
+from tests.ledger.conftest import _database
+from tests.ledger.server import server
+
+ROOT = Path(__file__).parents[2]
+PARTIES = ("vendor", "customer")
+
+
+def kvgate(*words: str | Path, status: int = 0, **env: str) -> str:
+    """Run the command within this process and return its stdout; any other exit status is an error of the test."""
+    before = {name: value for name, value in os.environ.items() if name.startswith("KVGATE_")}
+    clean = dict.fromkeys(before)
+    done = CliRunner().invoke(main, [str(word) for word in words], env={**clean, "LC_ALL": "C.UTF-8", **env})
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == status, done.output
+    return done.stdout
+
+
+def _key(folder: Path, party: str) -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.from_private_bytes((folder / f"{party}.raw").read_bytes())
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One copy of the campaign: ``url`` is its ledger, ``anchor`` the certificate as the customer keeps it."""
+
+    folder: Path
+    url: str
+
+    @property
+    def evidence(self) -> Path:
+        return self.folder / "var" / "evidence"
+
+    @property
+    def anchor(self) -> Path:
+        return self.folder / "certificate.json"
+
+    @property
+    def runs(self) -> list[str]:
+        return sorted(path.name for path in self.evidence.iterdir())
+
+    def audit(self, *words: str | Path) -> list[tuple[str, str]]:
+        """Kind and text of everything found; evidence is looked for in its place, certificates only in the ledger."""
+        places = ["--ledger", self.url, "--evidence", self.evidence, "--certificates", self.folder / "none"]
+        done = CliRunner().invoke(main, [str(word) for word in ("audit", "--json", *places, *words)])
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        found = json.loads(done.stdout)["found"]
+        assert done.exit_code == (1 if found else 0)
+        return [(one["kind"], one["text"]) for one in found]
+
+    def kinds(self, *words: str | Path) -> set[str]:
+        return {kind for kind, _ in self.audit(*words)}
+
+    def certificate(self, change: Callable[[dict[str, Any]], None], *parties: str) -> Path:
+        """Return a certificate that says something else, signed as if it were sound."""
+        statement = envelopes.load(self.anchor).statement()
+        change(statement)
+        forged = envelopes.seal(statement)
+        for party in parties or PARTIES:
+            forged = forged.signed_by(FileSigner(_key(self.folder, party)))
+        path = self.folder / "forged.json"
+        path.write_bytes(forged.to_bytes())
+        return path
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two attempts of the embedded rack, the second a PASS, certified and co-signed."""
+    folder = tmp_path_factory.mktemp("campaign")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("KVGATE_")}
+    for faults in (("--fault", "node-down"), ()):
+        subprocess.run(
+            [sys.executable, "-m", "kvgate", "demo", "G1", "--nodes", "1", "--var", str(folder / "var"), *faults],
+            cwd=ROOT, env={**clean, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}, capture_output=True, check=False, timeout=200,
+        )  # fmt: skip
+    lines = []
+    for party in PARTIES:
+        key = Ed25519PrivateKey.generate()
+        (folder / f"{party}.raw").write_bytes(key.private_bytes_raw())
+        (folder / party).write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
+        (folder / party).chmod(0o600)
+        lines.append(f'{party} namespaces="kvgate" {FileSigner(key).public.openssh()} someone\n')
+    (folder / "allowed_signers").write_text("".join(lines))
+    var = folder / "var"
+    run = sorted(path.name for path in (var / "evidence").iterdir())[-1]
+    places = (
+        "--ledger",
+        f"sqlite:///{var}/kvgate.db",
+        "--evidence",
+        var / "evidence",
+        "--trust",
+        folder / "allowed_signers",
+    )
+    certificate = folder / "certificate.json"
+    kvgate("certify", run, "--key", folder / "vendor", "--party", "vendor", "-o", certificate, *places)
+    kvgate("cosign", certificate, "--key", folder / "customer", "--party", "customer", "--yes", *places)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    with server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def on_postgresql(made: Path, postgresql: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Name of a database that holds the campaign, to be copied."""
+    file = tmp_path_factory.mktemp("moved") / "ledger"
+    moving.export(f"sqlite:///{made}/var/kvgate.db", file, "")
+    with _database(postgresql) as url:
+        moving.take_in(file, url)
+        yield url.rpartition("/")[2]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def scene(request: pytest.FixtureRequest, made: Path, tmp_path: Path) -> Iterator[Scene]:
+    folder = tmp_path / "copy"
+    shutil.copytree(made, folder)
+    if request.param == "sqlite":
+        yield Scene(folder, f"sqlite:///{folder}/var/kvgate.db")
+        return
+    template = request.getfixturevalue("on_postgresql")
+    with _database(request.getfixturevalue("postgresql"), template) as url:
+        yield Scene(folder, url)
+
+
+@pytest.fixture
+def ledger(scene: Scene) -> Iterator[Ledger]:
+    opened = Ledger.open(scene.url, write=False)
+    yield opened
+    opened.close()

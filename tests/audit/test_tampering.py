@@ -1,0 +1,270 @@
+"""Everything that somebody may do to ledger, evidence and certificates is found and named; what needs an anchor is found with one."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from checks.decision import decide
+from kvgate import agreement as agreements
+from kvgate.codec import canonical, digest
+from kvgate.ledger.engine import Store
+from kvgate.ledger.findings import KINDS
+from kvgate.ledger.repository import Ledger
+from tests.audit.conftest import Scene, kvgate
+from tests.audit.forger import erase, forge
+from tests.ledger.sample import tamper
+
+TURN = (
+    'UPDATE verdict SET outcome = \'STOP\', content = replace(content, \'"outcome":"PASS"\', \'"outcome":"STOP"\') '
+    "WHERE id = (SELECT max(id) FROM verdict WHERE outcome = 'PASS' AND clause = 'G1.2.9')"
+)
+
+
+def without_certificates(scene: Scene) -> None:
+    tamper(scene.url, "DELETE FROM envelope")
+
+
+def test_nothing_is_found_where_nothing_was_done(scene: Scene) -> None:
+    assert scene.audit() == []
+    assert scene.audit("--anchor", scene.anchor, "--trust", scene.folder / "allowed_signers") == []
+
+
+def test_a_changed_row_is_found(scene: Scene) -> None:
+    tamper(scene.url, TURN)
+    found = scene.audit()
+    assert ("row", f"verdicts of run {scene.runs[-1]} are not those that decision 2 was made on") in found
+    assert "verdicts" in {kind for kind, _ in found}  # the evidence says another thing
+    assert any(kind == "row" and "it was signed that" in told for kind, told in found)
+
+
+def test_a_changed_row_is_found_in_the_evidence_though_the_whole_chain_was_computed_anew(scene: Scene) -> None:
+    without_certificates(scene)
+    forge(scene.url, TURN, change=stopped)
+    assert scene.kinds() == {"verdicts"}
+    assert "anchor" in scene.kinds("--anchor", scene.anchor)
+
+
+def stopped(seq: int, content: dict[str, object]) -> None:
+    """Make the second decision the one that its changed rows come to."""
+    if seq == 2:
+        content |= {"outcome": "STOP", "stopped": 1, "passed": int(str(content["passed"])) - 1}
+
+
+def test_a_recomputed_chain_is_found_with_an_anchor_only(scene: Scene) -> None:
+    without_certificates(scene)
+    shutil.rmtree(scene.evidence)
+    forge(scene.url, TURN, change=stopped)
+    assert scene.kinds() == {"evidence-missing"}
+    assert "anchor" in scene.kinds("--anchor", scene.anchor)
+
+
+def test_a_deleted_run_is_found(scene: Scene) -> None:
+    erase(scene.url, scene.runs[0])
+    found = scene.audit()
+    assert {"run-missing", "decision-missing", "chain"} <= {kind for kind, _ in found}
+    told = "\n".join(text for kind, text in found if kind == "run-missing")
+    assert "run number 1 is missing" in told
+    assert f"there is evidence of run {scene.runs[0]}, and no such run in the ledger" in told
+    assert f"counts attempt 1 of demo (run {scene.runs[0]}), which the ledger has not any more" in told
+
+
+def test_a_cut_tail_is_found_with_an_anchor_only(scene: Scene) -> None:
+    last = scene.runs[-1]
+    erase(scene.url, last)
+    shutil.rmtree(scene.evidence / last)
+    assert scene.audit() == []
+    found = scene.audit("--anchor", scene.anchor)
+    assert {"anchor", "run-missing"} == {kind for kind, _ in found}
+
+
+def test_a_cut_tail_is_found_by_the_evidence_that_was_left_behind(scene: Scene) -> None:
+    erase(scene.url, scene.runs[-1])
+    assert scene.kinds() == {"run-missing"}
+
+
+def blobs(scene: Scene) -> list[Path]:
+    return sorted((scene.evidence / scene.runs[-1] / "blobs").glob("*/*.gz"))
+
+
+def swapped(scene: Scene) -> None:
+    one, other = blobs(scene)[:2]
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def edited(scene: Scene) -> None:
+    raw = bytearray(blobs(scene)[0].read_bytes())
+    raw[len(raw) // 2] ^= 1
+    blobs(scene)[0].write_bytes(raw)
+
+
+def removed(scene: Scene) -> None:
+    blobs(scene)[0].unlink()
+
+
+@pytest.mark.parametrize("do", [swapped, edited, removed])
+def test_a_swapped_edited_or_removed_blob_is_found(scene: Scene, do: Callable[[Scene], None]) -> None:
+    do(scene)
+    found = scene.audit()
+    assert {kind for kind, _ in found} == {"evidence-blob"}
+    assert len(found) == (2 if do is swapped else 1)
+
+
+@pytest.mark.parametrize("line", [3, -1])
+def test_a_missing_journal_line_is_found(scene: Scene, line: int) -> None:
+    journal = scene.evidence / scene.runs[-1] / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    del lines[line]
+    journal.write_bytes(b"".join(lines))
+    assert scene.kinds() == {"evidence-line"}
+
+
+def test_missing_evidence_is_found(scene: Scene) -> None:
+    shutil.rmtree(scene.evidence / scene.runs[0])
+    assert scene.kinds() == {"evidence-missing"}
+
+
+def test_a_reordered_chain_is_found(scene: Scene) -> None:
+    tamper(
+        scene.url,
+        "UPDATE decision SET seq = 99 WHERE seq = 1",
+        "UPDATE decision SET seq = 1 WHERE seq = 2",
+        "UPDATE decision SET seq = 2 WHERE seq = 99",
+    )
+    assert ("chain", "the decision log was reordered: by its links it runs 2, 1") in scene.audit()
+
+
+def test_a_certificate_for_another_rack_is_found(scene: Scene) -> None:
+    def change(statement: dict[str, Any]) -> None:
+        statement["subject"][0]["digest"]["sha256"] = "ab" * 32
+
+    found = scene.audit("--anchor", scene.certificate(change), "--trust", scene.folder / "allowed_signers")
+    assert any(kind == "certificate-rack" and "abababab" in told for kind, told in found)
+
+
+def limits(scene: Scene) -> tuple[str, str]:
+    """The stored agreement with one limit raised, and its digest."""
+    (revision,) = Ledger.open(scene.url, write=False).revisions("demo")
+    document = json.loads(revision.content)
+    document["clauses"]["G1.2.9"]["limits"]["media_errors"]["value"] = 1000
+    content = json.dumps(document, sort_keys=True, ensure_ascii=False)
+    return content, agreements.stored(content).digest
+
+
+def rewrite_agreement(scene: Scene, *, whole: bool) -> None:
+    content, value = limits(scene)
+    tamper(scene.url)
+    store = Store.connect(scene.url)
+    with store.writing("tampering") as connection:
+        if store.dialect == "postgresql":
+            connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        connection.execute(text("UPDATE acceptance_revision SET content = :content"), {"content": content})
+        if whole:
+            connection.execute(text("UPDATE acceptance_revision SET digest = :digest"), {"digest": value})
+    store.engine.dispose()
+
+
+def test_a_limit_changed_after_the_fact_is_found(scene: Scene) -> None:
+    rewrite_agreement(scene, whole=False)
+    assert ("limit", "agreement 1 was changed: its text has another digest") in scene.audit()
+
+
+def test_a_limit_changed_with_its_digest_is_found_by_the_start_ticket(scene: Scene) -> None:
+    rewrite_agreement(scene, whole=True)
+    assert any(
+        kind == "limit" and "goes by another agreement than its start ticket says" in told
+        for kind, told in scene.audit()
+    )
+
+
+def test_a_limit_changed_with_everything_in_the_ledger_is_found_by_the_evidence(scene: Scene) -> None:
+    without_certificates(scene)
+    rewrite_agreement(scene, whole=True)
+    forge(scene.url)
+    found = scene.audit()
+    assert {kind for kind, _ in found} == {"limit"}
+    assert "G1.2.9 media_errors 0 errors -> 1000 errors" in found[0][1]
+    assert any(
+        kind == "limit" and "names another agreement" in told for kind, told in scene.audit("--anchor", scene.anchor)
+    )
+
+
+def test_an_old_certificate_signed_anew_is_found(scene: Scene) -> None:
+    def change(statement: dict[str, Any]) -> None:
+        for name in ("issued", "expires"):
+            statement["predicate"][name] = statement["predicate"][name].replace("20", "22", 1)
+
+    found = scene.audit("--anchor", scene.certificate(change), "--trust", scene.folder / "allowed_signers")
+    assert {kind for kind, _ in found} == {"certificate-resigned"}
+    assert f"run {scene.runs[-1]} has 2 different certificates" in found[0][1]
+
+
+def test_an_old_certificate_signed_anew_is_found_by_the_decisions_that_it_does_not_know(scene: Scene) -> None:
+    """The first copy is gone; but who signs on a later day knows what was decided until then."""
+
+    def change(statement: dict[str, Any]) -> None:
+        for name in ("issued", "expires"):
+            statement["predicate"][name] = statement["predicate"][name].replace("20", "22", 1)
+
+    forged = scene.certificate(change)
+    without_certificates(scene)
+    ledger = Ledger.open(scene.url)
+    run = ledger.run(scene.runs[-1])
+    ledger.finish(run, decide(ledger.owed(run), {}), judgement=2)
+    found = scene.audit("--anchor", forged)
+    assert any(kind == "certificate-resigned" and "knows of none after 2" in told for kind, told in found)
+
+
+def test_a_certificate_of_a_stranger_is_found(scene: Scene) -> None:
+    (scene.folder / "other").write_text((scene.folder / "allowed_signers").read_text().splitlines()[0] + "\n")
+    assert scene.audit("--anchor", scene.anchor) == []
+    assert scene.kinds("--anchor", scene.anchor, "--trust", scene.folder / "other") == {"certificate"}
+
+
+def test_a_certificate_that_is_none_is_found(scene: Scene) -> None:
+    (scene.folder / "cut.json").write_bytes(scene.anchor.read_bytes()[:-10])
+    assert scene.kinds("--anchor", scene.folder / "cut.json") == {"certificate"}
+
+
+def test_a_clock_that_went_backwards_is_found(scene: Scene) -> None:
+    without_certificates(scene)
+    forge(
+        scene.url,
+        f"UPDATE run SET started = '2020-01-01T00:00:00.000000Z' WHERE id = '{scene.runs[-1]}'",
+        change=lambda seq, content: content.update(utc="2020-01-01T00:01:00.000000Z") if seq == 2 else None,
+    )
+    found = [told for kind, told in scene.audit() if kind == "clock"]
+    assert any(f"run {scene.runs[-1]} is dated 2020" in told for told in found)
+    assert any("decision 2 is dated 2020" in told for told in found)
+
+
+def test_a_clock_that_was_set_back_within_a_run_is_found(scene: Scene) -> None:
+    journal = scene.evidence / scene.runs[-1] / "journal.jsonl"
+    records = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    prev, lines = records[0]["prev"], []
+    for record in records:
+        if record["seq"] > 5:
+            record["utc"] = "2020-01-01T00:00:00.000000Z"
+        line = canonical({**record, "prev": prev}).encode() + b"\n"
+        prev = digest(line)
+        lines.append(line)
+    journal.write_bytes(b"".join(lines))
+    found = scene.audit()
+    assert any(kind == "clock" and "line 6: the clock was set back by" in told for kind, told in found)
+    assert "evidence-line" in {kind for kind, _ in found}  # and the seal is broken
+
+
+def test_every_kind_is_said_to_people_and_none_is_left_over(scene: Scene) -> None:
+    tamper(scene.url, TURN)
+    told = kvgate("audit", "--ledger", scene.url, "--evidence", scene.evidence, status=1)
+    assert "row: verdicts of run" in told
+    assert told.splitlines()[-1].endswith("findings")
+    assert all(KINDS[kind] for kind, _ in scene.audit())
