@@ -280,7 +280,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         code=code_version(),
         operator=operator(),
         simulated=prepared.inventory.rack.simulated,
-        after=allowed.head,
+        after=allowed.head[0],
     )
     try:
         allowed.sign(ledger, session.run)

@@ -80,12 +80,12 @@ class Ledger:
         code: str,
         operator: str,
         simulated: bool,
-        after: tuple[int, str] | None = None,
+        after: int | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        ``after`` is the head of the decision log on which the attempt was allowed: it must still be that, and no attempt of
-        the campaign may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
+        ``after`` is the entry of the decision log up to which the attempt was allowed: nothing of the campaign may have been
+        decided since, and no attempt of it may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -95,7 +95,7 @@ class Ledger:
             before = queries.head(connection)
             campaign_id = begin.campaign(connection, campaign, started)
             if after is not None:
-                begin.alone(connection, campaign, before or (0, chain.GENESIS), after)
+                begin.alone(connection, campaign, after)
             inventory_id, inventory_digest = begin.inventory(connection, inventory, fingerprint, started)
             acceptance_id, revision = begin.acceptance(connection, campaign_id, acceptance, acceptance_digest, started)
             columns: dict[str, object] = {

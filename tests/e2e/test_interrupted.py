@@ -201,7 +201,7 @@ def test_of_two_runs_of_one_campaign_at_once_one_is_refused(serve: Callable[...,
     outputs = [one.communicate(timeout=120)[0] for one in running]
     assert sorted(one.returncode for one in running) == [0, 4], outputs
     (refused,) = [text for one, text in zip(running, outputs, strict=True) if one.returncode == 4]
-    assert "has no end yet" in refused or "decided something in this ledger meanwhile" in refused
+    assert "has no end yet" in refused or "decided something in this campaign meanwhile" in refused
     assert [run["outcome"] for run in site.runs()] == ["PASS"]
 
 
