@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from checks.phrase import Phrase, plain, say
+
 _BYTES = {
     "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15,
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
@@ -16,12 +18,16 @@ _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ/]+)\s*", re.ASCII)
 
 
 class UnitError(ValueError):
-    """A quantity whose number or unit is missing or unknown."""
+    """A quantity whose number or unit is missing or unknown: what was found, what was wanted."""
+
+    def __init__(self, found: Phrase | str, wanted: Phrase) -> None:
+        self.found, self.wanted = plain(found), wanted
+        super().__init__(f"found {found}, wanted {wanted}")
 
 
 def _split(text: str, units: str) -> tuple[Decimal, str]:
     if not isinstance(text, str) or (found := _QUANTITY.fullmatch(text.replace("µ", "u"))) is None:
-        raise UnitError(f"found {text!r}, wanted a number and a unit ({units})")
+        raise UnitError(repr(text), say("a number and a unit ({units})", units=units))
     return Decimal(found[1]), found[2]
 
 
@@ -29,10 +35,12 @@ def parse_bytes(text: str) -> int:
     """``3.84 TB`` or ``512 KiB`` -> bytes; decimal and binary prefixes are told apart."""
     value, unit = _split(text, "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
     if unit.upper() not in _BYTES or unit.endswith("b"):
-        raise UnitError(f"found unit {unit!r}, wanted one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+        raise UnitError(
+            say("unit {unit!r}", unit=unit), say("one of {words}", words="B, kB, MB, GB, TB, KiB, MiB, GiB, TiB")
+        )
     size = value * _BYTES[unit.upper()]
     if size != int(size):
-        raise UnitError(f"found {text!r}, which is not a whole number of bytes")
+        raise UnitError(repr(text), say("a whole number of bytes"))
     return int(size)
 
 
@@ -40,7 +48,7 @@ def parse_rate(text: str) -> int:
     """``100 Gb/s`` -> bits a second; ``GB/s`` (bytes) is refused so that the two are never mixed up."""
     value, unit = _split(text, "Mb/s, Gb/s")
     if unit.upper() not in _BITS or "b" not in unit:
-        raise UnitError(f"found unit {unit!r}, wanted bits a second: kb/s, Mb/s, Gb/s")
+        raise UnitError(say("unit {unit!r}", unit=unit), say("bits a second: kb/s, Mb/s, Gb/s"))
     return int(value * _BITS[unit.upper()])
 
 
@@ -49,7 +57,7 @@ def parse_byte_rate(text: str) -> int:
     value, unit = _split(text, "MB/s, GB/s, GiB/s")
     size, slash, per = unit.partition("/")
     if not slash or per not in ("s", "S") or size.upper() not in _BYTES or "b" in size:
-        raise UnitError(f"found unit {unit!r}, wanted bytes a second: MB/s, GB/s, GiB/s")
+        raise UnitError(say("unit {unit!r}", unit=unit), say("bytes a second: MB/s, GB/s, GiB/s"))
     return int(value * _BYTES[size.upper()])
 
 
@@ -57,7 +65,7 @@ def parse_seconds(text: str) -> float:
     """``15 s``, ``30 ms`` -> seconds."""
     value, unit = _split(text, "us, ms, s, min, h")
     if unit.upper() not in _SECONDS:
-        raise UnitError(f"found unit {unit!r}, wanted one of us, ms, s, min, h")
+        raise UnitError(say("unit {unit!r}", unit=unit), say("one of {words}", words="us, ms, s, min, h"))
     return float(value * _SECONDS[unit.upper()])
 
 
@@ -65,10 +73,10 @@ def parse_days(text: str) -> int:
     """``28 d`` or ``4 weeks`` -> days."""
     value, unit = _split(text, "d, weeks")
     if unit not in _DAYS:
-        raise UnitError(f"found unit {unit!r}, wanted one of d, weeks")
+        raise UnitError(say("unit {unit!r}", unit=unit), say("one of {words}", words="d, weeks"))
     days = value * _DAYS[unit]
     if days != int(days):
-        raise UnitError(f"found {text!r}, which is not a whole number of days")
+        raise UnitError(repr(text), say("a whole number of days"))
     return int(days)
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
 from checks.acceptance import Acceptance, Clause, Limit, LimitValue, Text
 from checks.decision import Owed
+from checks.phrase import Phrase, listed, say
 from kvgate.codec import digest
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
@@ -87,7 +88,9 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     clauses = dict(acceptance.clauses)
     for clause_id, change in wanted.overlay.items():
         if (clause := clauses.get(clause_id)) is None:
-            found.append(changes.fault(("overlay", clause_id), repr(clause_id), "a clause of the document", key=True))
+            found.append(
+                changes.fault(("overlay", clause_id), repr(clause_id), say("a clause of the document"), key=True)
+            )
             continue
         limits = dict(clause.limits)
         for name, limit in change.limits.items():
@@ -147,7 +150,7 @@ def stored(canonical: str, standard: Acceptance | None = None) -> Agreement:
         return _agreement(found, standard or _document(standard_file()))
     except ValidationError as error:
         message = str(error).splitlines()[0]
-        raise BadInput((Fault("stored acceptance", 0, 0, "file", message, "the clauses of a run"),)) from None
+        raise BadInput((Fault("stored acceptance", 0, 0, "file", message, say("the clauses of a run")),)) from None
 
 
 def _agreement(effective: Acceptance, standard: Acceptance) -> Agreement:
@@ -203,21 +206,27 @@ def _validate(document: Document) -> Acceptance:
 def _misfit(changes: Document, clause: str, name: str, limit: Limit, limits: dict[str, Limit]) -> Fault | None:
     path = ("overlay", clause, "limits", name)
     if name not in limits:
-        return changes.fault(path, repr(name), f"one of {', '.join(limits) or 'no limits'}", key=True)
+        return changes.fault(
+            path, repr(name), say("one of {words}", words=listed([*limits]) if limits else say("no limits")), key=True
+        )
     before = limits[name]
     if limit.unit != before.unit:
         return changes.fault((*path, "unit"), repr(limit.unit), repr(before.unit))
     if _kind(limit.value) != _kind(before.value):
-        return changes.fault((*path, "value"), repr(limit.value), f"a {_kind(before.value)} like {before.value!r}")
+        return changes.fault(
+            (*path, "value"),
+            repr(limit.value),
+            say("{kind} like {value}", kind=_kind(before.value), value=repr(before.value)),
+        )
     return None
 
 
-def _kind(value: LimitValue) -> str:
+def _kind(value: LimitValue) -> Phrase:
     if isinstance(value, bool):
-        return "truth value"
+        return say("a truth value")
     if isinstance(value, (int, float)):
-        return "number"
-    return "word" if isinstance(value, str) else "list"
+        return say("a number")
+    return say("a word") if isinstance(value, str) else say("a list")
 
 
 def _show(limit: Limit | None) -> str:
@@ -229,7 +238,9 @@ def what_is_owed(agreement: Agreement, rack: Rack, file: str, gate: str) -> list
     try:
         items = owed(agreement.acceptance, rack, gate)
     except KeyError as error:
-        raise BadInput((Fault(file, 0, 0, "where", f"trait {error}", "a trait of the clause's subject"),)) from None
+        raise BadInput(
+            (Fault(file, 0, 0, "where", say("trait {name}", name=str(error)), say("a trait of the clause's subject")),)
+        ) from None
     strange = [*_strange(agreement.acceptance, rack, file), *_contradicted(rack, file, items)]
     if gate == "G1":
         strange += _unasked(rack, file, items)
@@ -245,12 +256,22 @@ def _strange(acceptance: Acceptance, rack: Rack, file: str) -> Iterator[Fault]:
         place = f"declared[{index}]"
         clause = acceptance.clauses.get(declaration.clause)
         if clause is None:
-            yield Fault(file, 0, 0, place, f"clause {declaration.clause!r}", "a clause of gates/acceptance.yaml")
+            yield Fault(
+                file,
+                0,
+                0,
+                place,
+                say("clause {name!r}", name=declaration.clause),
+                say("a clause of gates/acceptance.yaml"),
+            )
         subjects = [thing.id for thing in everything if clause is None or thing.kind is clause.subject]
         if not any(fnmatchcase(subject, declaration.subject) for subject in subjects):
             kind = "subject" if clause is None else clause.subject.value
-            wanted = f"a {kind} of this inventory" + (f", such as {', '.join(subjects[:4])}" if subjects else "")
-            yield Fault(file, 0, 0, place, f"subject {declaration.subject!r}", wanted)
+            wanted = say("a {kind} of this inventory", kind=kind)
+            if subjects:
+                near = ", ".join(subjects[:4])
+                wanted = say("a {kind} of this inventory, such as {subjects}", kind=kind, subjects=near)
+            yield Fault(file, 0, 0, place, say("subject {name!r}", name=declaration.subject), wanted)
 
 
 def _contradicted(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iterator[Fault]:
@@ -263,8 +284,13 @@ def _contradicted(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) ->
         ]
         for index, declaration in given[1:]:
             if declaration.conforms is not given[0][1].conforms:
-                found = f"the opposite of declared[{given[0][0]}] for {item.clause} on {item.subject}"
-                yield Fault(file, 0, 0, f"declared[{index}]", found, "one answer")
+                found = say(
+                    "the opposite of declared[{first}] for {clause} on {subject}",
+                    first=given[0][0],
+                    clause=item.clause,
+                    subject=item.subject,
+                )
+                yield Fault(file, 0, 0, f"declared[{index}]", found, say("one answer"))
                 break
 
 
@@ -273,5 +299,5 @@ def _unasked(rack: Rack, file: str, items: Sequence[tuple[Owed, Thing]]) -> Iter
     asked = {thing.host for item, thing in items if item.blocking}
     for name in rack.hosts:
         if name not in asked:
-            wanted = "something ordered of it (system, disks, nics, ...), or no such host in the rack"
-            yield Fault(file, 0, 0, f"hosts.{name}", "nothing that a blocking clause is about", wanted)
+            wanted = say("something ordered of it (system, disks, nics, ...), or no such host in the rack")
+            yield Fault(file, 0, 0, f"hosts.{name}", say("nothing that a blocking clause is about"), wanted)

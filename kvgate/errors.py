@@ -29,11 +29,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from checks.phrase import Phrase, plain
+from checks.phrase import Phrase, plain, say
 
 
 class KvgateError(Exception):
-    """Root of all exceptions that kvgate raises on purpose."""
+    """Root of all exceptions that kvgate raises on purpose.
+
+    Its message is a text, or a phrase where the reader's language matters; ``str()`` is English.
+    """
+
+    @property
+    def phrase(self) -> Phrase:
+        """The message as a phrase; a text is the same in every language."""
+        message = self.args[0] if self.args else type(self).__name__
+        return message if isinstance(message, Phrase) else plain(str(message))
 
 
 class Refused(KvgateError):
@@ -48,12 +57,23 @@ class Fault:
     line: int
     column: int
     where: str
-    found: str
-    wanted: str
+    found: Phrase | str
+    wanted: Phrase | str
+
+    @property
+    def phrase(self) -> Phrase:
+        """The whole fault on one line."""
+        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return say(
+            "{place}: {where}: found {found}, wanted {wanted}",
+            place=place,
+            where=self.where,
+            found=plain(self.found),
+            wanted=plain(self.wanted),
+        )
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{place}: {self.where}: found {self.found}, wanted {self.wanted}"
+        return str(self.phrase)
 
 
 class BadInput(Refused):
@@ -81,16 +101,7 @@ class Unproven(Refused):
 
 
 class CannotTell(KvgateError):
-    """A question without an answer; the message says what was found and what to do next.
-
-    It is a text, or a phrase where the reader's language matters: ``phrase`` is what a verdict carries.
-    """
-
-    @property
-    def phrase(self) -> Phrase:
-        """The message as a phrase; a text is the same in every language."""
-        message = self.args[0] if self.args else type(self).__name__
-        return message if isinstance(message, Phrase) else plain(str(message))
+    """A question without an answer; the message says what was found and what to do next: ``phrase`` is what a verdict carries."""
 
 
 class Unreachable(CannotTell):

@@ -18,7 +18,7 @@ from checks.acceptance import Subject
 from checks.decision import Owed
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
-from kvgate.errors import KvgateError, Refused
+from kvgate.errors import KvgateError, Refused, Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.gate import selection, signals
 from kvgate.gate.code import code_version
@@ -265,7 +265,7 @@ class GateRun:
                 f"a report or plugin of pytest failed at the end: {type(error).__name__}: {error}"
             )
         session.exitstatus = status
-        self._terminal().summary(self.session, sys.stdout)
+        self._terminal().summary(self.session, sys.stdout, self.prepared.options)
 
     def _conclude(self, session: pytest.Session, run: GateSession, exitstatus: int) -> None:
         """Store what the run came to. From here on no signal changes that."""
@@ -296,7 +296,7 @@ def _reports(item: GateItem, session: GateSession) -> Iterator[pytest.TestReport
     """Judge the test and report it as pytest does: call, then teardown (JUnit XML closes a test there)."""
     given: list[Judged] = []
     call: pytest.CallInfo[None] = pytest.CallInfo.from_call(
-        lambda: given.append(session.judge(item.test)), "call", (pytest.exit.Exception, KeyboardInterrupt)
+        lambda: given.append(session.judge(item.test)), "call", (pytest.exit.Exception, KeyboardInterrupt, Unwritable)
     )
     failure: str | None = None
     if given:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.phrase import say
 from kvgate.errors import Damaged, Refused
 from kvgate.gate import options as gate_options
 from kvgate.gate import outlet, signals
@@ -129,15 +130,26 @@ def _gate(config: pytest.Config) -> str | None:
     inside = [path for path in named if path == root or root in path.parents]
     if gate is None:
         if inside:
-            raise Refused(f"{inside[0]} is a gate: run it as pytest -m G1 --inventory FILE")
+            raise Refused(say("{path} is a gate: run it as pytest -m G1 --inventory FILE", path=str(inside[0])))
         if given := _given(config):
-            raise Refused(f"found --{given} and no gate that it is for, wanted a gate: pytest -m G1 --inventory FILE")
+            raise Refused(
+                say(
+                    "found --{given} and no gate that it is for, wanted a gate: pytest -m G1 --inventory FILE",
+                    given=given,
+                )
+            )
         return None
     folder = gate_options.folder(gate)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args[:] = [str(folder)]
     elif outside := [path for path in named if path != folder and folder not in path.parents]:
-        raise Refused(f"{outside[0]} is no part of gate {gate}; leave the path away to run the whole gate")
+        raise Refused(
+            say(
+                "{path} is no part of gate {gate}; leave the path away to run the whole gate",
+                path=str(outside[0]),
+                gate=gate,
+            )
+        )
     return gate
 
 
@@ -150,15 +162,17 @@ def _given(config: pytest.Config) -> str | None:
 def _enter(config: pytest.Config, gate: str) -> None:
     if getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput"):
         raise Refused(
-            "a gate runs in one process (one connection a host, one journal) and asks all hosts at once by itself: "
-            "leave -n away"
+            say(
+                "a gate runs in one process (one connection a host, one journal) and asks all hosts at once by itself: "
+                "leave -n away"
+            )
         )
     from kvgate.gate import selection
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
 
     if config.getoption("setuponly", False) or config.getoption("setupplan", False):
-        raise Refused("a gate has no set-up to show: --plan shows what would be asked, and asks nothing")
+        raise Refused(say("a gate has no set-up to show: --plan shows what would be asked, and asks nothing"))
     gate_options.refuse_unknown_environment()
     if signals.catch(_farewell()):
         config.add_cleanup(signals.release)  # the process may go on after the run: it did not begin as a gate

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
+from kvgate.cli import speech
 from kvgate.errors import KvgateError, Refused, Unproven
-from kvgate.reports import lines
+from kvgate.reports.messages import Reader, language
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
@@ -30,52 +35,95 @@ _WHERE = {
     "waive": "deviation",
     "reopen": "deviation",
     "close": "close",
+    "sheet": "verify",
     "ledger": "ledger",
     "audit": "audit",
     "parse": "parse",
     "reference": "reference",
 }
 
-
 #: Commands that never contact a host, so that nobody needs to be told so.
-_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "waive", "reopen", "close", "status"})
+_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "sheet", "waive", "reopen", "close", "status"})
+
+#: What a shell shows for a program that wrote into a pipe nobody reads.
+_PIPE_CLOSED = 128 + signal.SIGPIPE
 
 
 class _Group(click.Group):
     """Turns kvgate's own errors into one clear message and an exit status; a user's mistake is never a traceback."""
+
+    context_class = speech.Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name every command."""
         return list(_WHERE)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one command."""
+        """Load one command, in the reader's language."""
         if cmd_name not in _WHERE:
             return None
         commands: tuple[click.Command, ...] = importlib.import_module(f"kvgate.cli.{_WHERE[cmd_name]}").COMMANDS
-        return next(command for command in commands if command.name == cmd_name)
+        found = next(command for command in commands if command.name == cmd_name)
+        return speech.translated(found, Reader(language()))
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        """Read the command line; the language first, so that what is wrong with it is told in that language."""
+        _streams()
+        speech.listen(args)
+        spoken = speech.translated(self, Reader(language()))
+        with _told():
+            return click.Group.make_context(spoken, info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
-        try:
+        with _told(ctx):
             return super().invoke(ctx)
-        except Refused as error:
-            hosts = ctx.invoked_subcommand not in _NO_HOSTS and not isinstance(error, Unproven)
-            click.echo(lines.refusal(error) if hosts else f"kvgate: {error}", err=True)
-            sys.exit(4)
-        except KvgateError as error:
-            click.echo(f"kvgate: {error}", err=True)
-            sys.exit(6)
-        except BrokenPipeError:
-            _hush()
-            sys.exit(141)
-        except KeyboardInterrupt:
-            click.echo("kvgate: interrupted", err=True)
-            sys.exit(2)
-        except OSError as error:
-            what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-            click.echo(f"kvgate: {what}", err=True)
-            sys.exit(4)
+
+
+@contextmanager
+def _told(ctx: click.Context | None = None) -> Iterator[None]:
+    """Let every end of a command be one message and one exit status, as the README says."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()  # a full disk or a closed pipe is noticed here, not when the interpreter has ended
+    except click.ClickException as error:
+        error.show()
+        sys.exit(4)
+    except BrokenPipeError:
+        _hush()
+        sys.exit(_PIPE_CLOSED)
+    except KeyboardInterrupt:
+        read = Reader(language())
+        click.echo(read("kvgate: interrupted"), err=True)
+        sys.exit(2)
+    except Refused as error:
+        from kvgate.reports import lines
+
+        hosts = (ctx is None or ctx.invoked_subcommand not in _NO_HOSTS) and not isinstance(error, Unproven)
+        read = Reader(language())
+        click.echo(lines.refusal(error) if hosts else f"kvgate: {read.phrase(error.phrase)}", err=True)
+        sys.exit(4)
+    except KvgateError as error:
+        click.echo(f"kvgate: {Reader(language()).phrase(error.phrase)}", err=True)
+        sys.exit(6)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
+        click.echo(f"kvgate: {what}", err=True)
+        sys.exit(4)
+
+
+def _streams() -> None:
+    """Let streams take every text: none at all (``>&-``), one that is not UTF-8, a file name that is no text."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _hush() -> None:
@@ -83,13 +131,14 @@ def _hush() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help=speech.read(
+        "Decide, by gates agreed between vendor and customer, whether an array may carry a KV cache.\n\n"
+        "The gates themselves are pytest suites: pytest -m G1 --inventory inventories/rack-a.yaml"
+    ),
+)
 @click.version_option(package_name="kvgate", message="kvgate %(version)s")
-@click.option("--lang", type=click.Choice(["en", "zh"]), help="language of what people read (default: the locale)")
-def main(lang: str | None) -> None:
-    """Decide, by gates agreed between vendor and customer, whether an array may carry a KV cache.
-
-    The gates themselves are pytest suites: pytest -m G1 --inventory inventories/rack-a.yaml
-    """
-    if lang:
-        os.environ["KVGATE_LANG"] = lang
+def main() -> None:
+    """Decide by gates whether an array may carry a KV cache."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.certificates.code import code_digest
 from kvgate.certificates.issue import Judgement
@@ -39,7 +40,7 @@ def judged_again(folder: Path) -> Judgement:
     session = witness.run.session if witness.run is not None else None
     if session is None:
         why = next((line for line in reversed(said.getvalue().splitlines()) if line.strip()), "it did not start")
-        raise Refused(f"{folder} cannot be judged again: {why:.300}")
+        raise Refused(say("{folder} cannot be judged again: {why:.300}", folder=str(folder), why=why))
     decision = session.decision()
     trouble = (*session.trouble, *session.remarks)
     outcome = Outcome.UNDECIDED if trouble and decision.outcome is Outcome.PASS else decision.outcome

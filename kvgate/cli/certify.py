@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.campaign import order, standing, statements
 from kvgate.campaign.documents import Documents
@@ -18,7 +19,7 @@ from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
-from kvgate.cli import deviation, signing
+from kvgate.cli import deviation, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
@@ -28,7 +29,15 @@ from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
 
 
-@click.command("certify")
+@click.command(
+    "certify",
+    help=speech.read(
+        "Certify RUN: a complete PASS, or a STOP as a signed record of it. The first signature makes a DRAFT; "
+        "see cosign.\n\n"
+        "The evidence is checked and judged again first, and must come to what the ledger says.\n\n"
+        "Example: kvgate certify 20261129T19 --key keys/vendor --party vendor"
+    ),
+)
 @click.argument("run")
 @signing.KEY
 @signing.PARTY
@@ -36,13 +45,18 @@ from kvgate.reports.messages import Reader, language
 @signing.LEDGER
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
-    show_default=True, help="where runs are kept",
+    show_default=True, help=speech.read("where runs are kept"),
 )  # fmt: skip
 @click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="file to write  [default: var/certificates/GATE-RUN.json]"
+    "--out",
+    "-o",
+    type=click.Path(path_type=Path),
+    help=speech.read("file to write  [default: var/certificates/GATE-RUN.json]"),
 )
 @click.option(
-    "--valid-days", type=click.IntRange(1, 3650), help="days that it counts  [default: by the calendar, or 70]"
+    "--valid-days",
+    type=click.IntRange(1, 3650),
+    help=speech.read("days that it counts  [default: by the calendar, or 70]"),
 )
 def certify(
     run: str,
@@ -54,12 +68,7 @@ def certify(
     out: Path | None,
     valid_days: int | None,
 ) -> None:
-    """Certify RUN: a complete PASS, or a STOP as a signed record of it. The first signature makes a DRAFT; see cosign.
-
-    The evidence is checked and judged again first, and must come to what the ledger says.
-
-    Example: kvgate certify 20261129T19 --key keys/vendor --party vendor
-    """
+    """Certify a run."""
     read = Reader(language())
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:
         record = book.run(run)
@@ -80,7 +89,12 @@ def certify(
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
-        raise NotAllowed(f"{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o")
+        raise NotAllowed(
+            say(
+                "{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o",
+                path=str(path),
+            )
+        )
     signing.write(path, envelope.to_bytes())
     signing.keep(ledger, record.campaign, record.id, envelope)
     for line in shown.summary(made, read):
@@ -104,21 +118,32 @@ def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
     kept = [one.certified for one in campaign.passes(gate) if one.certified.document is not None]
     kept.sort(key=lambda one: one.state != "FINAL")
     if not kept or kept[0].document is None:
-        raise NotAllowed(f"{gate} of campaign {run.campaign} has no certificate: certify it first")
+        raise NotAllowed(
+            say("{gate} of campaign {campaign} has no certificate: certify it first", gate=gate, campaign=run.campaign)
+        )
     return Previous(gate=gate, document=kept[0].document)
 
 
-@click.command("cosign")
+@click.command(
+    "cosign",
+    help=speech.read(
+        "Add a party's signature to CERT (a certificate, a waiver, a reopening) over the same bytes: everything is "
+        "verified and shown first, then you are asked.\n\n"
+        "Example: kvgate cosign G1.json --key keys/customer --party customer --trust keys/allowed_signers"
+    ),
+)
 @click.argument("cert", type=click.Path(path_type=Path))
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
 @signing.LEDGER
 @click.option("--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
-              show_default=True, help="folder of the run, or the one that holds it")  # fmt: skip
-@click.option("--previous", type=click.Path(path_type=Path), help="certificate of the gate before")
-@click.option("--without-evidence", is_flag=True, help="sign what you cannot judge again: your own risk, and said so")
-@click.option("--yes", is_flag=True, help="do not ask")
+              show_default=True, help=speech.read("folder of the run, or the one that holds it"))  # fmt: skip
+@click.option("--previous", type=click.Path(path_type=Path), help=speech.read("certificate of the gate before"))
+@click.option(
+    "--without-evidence", is_flag=True, help=speech.read("sign what you cannot judge again: your own risk, and said so")
+)
+@click.option("--yes", is_flag=True, help=speech.read("do not ask"))
 def cosign(
     cert: Path,
     key: Path,
@@ -130,14 +155,10 @@ def cosign(
     without_evidence: bool,
     yes: bool,
 ) -> None:
-    """Add a party's signature to CERT (a certificate, a waiver, a reopening) over the same bytes: everything is verified and
-    shown first, then you are asked.
-
-    Example: kvgate cosign G1.json --key keys/customer --party customer --trust keys/allowed_signers
-    """
+    """Add a party's signature to CERT over the same bytes."""
     read = Reader(language())
     if trust is None:
-        raise NotAllowed("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)")
+        raise NotAllowed(say("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)"))
     known = signing.trusted(trust)
     if (kind := _other_kind(cert)) is not None and known is not None:
         deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)
@@ -161,7 +182,7 @@ def cosign(
     _not_yet(found, party)
     signer = signing.key_of(key, party, known)
     if not yes and not click.confirm(read("sign this as {party}?", party=party), err=True):
-        raise Refused("nothing was signed")
+        raise Refused(say("nothing was signed"))
     both = _signed(cert, found.envelope, signer)
     signing.keep(ledger, found.certificate.predicate.campaign, found.certificate.predicate.run, both)
     state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
@@ -179,7 +200,9 @@ def _other_kind(cert: Path) -> str | None:
 
 def _not_yet(found: Examination, party: str) -> None:
     if found.endorsement is not None and party in {line.party for line in found.endorsement.signed}:
-        raise NotAllowed(f"{party} has signed this already; the other party's signature is what is missing")
+        raise NotAllowed(
+            say("{party} has signed this already; the other party's signature is what is missing", party=party)
+        )
 
 
 def _signed(path: Path, envelope: Envelope, signer: Signer) -> Envelope:

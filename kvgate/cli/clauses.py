@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
 from pathlib import Path
@@ -12,7 +11,10 @@ from rich.console import Group
 from rich.markdown import Markdown
 
 from checks.acceptance import Clause
+from checks.phrase import say
 from kvgate import agreement as agreements
+from kvgate.cli import speech
+from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
@@ -23,7 +25,7 @@ _INVENTORY = click.option(
     "--inventory",
     type=click.Path(path_type=Path),
     envvar="KVGATE_INVENTORY",
-    help="show this campaign's overlaid numbers",
+    help=speech.read("show this campaign's overlaid numbers"),
 )
 
 
@@ -33,10 +35,12 @@ def _find(agreement: agreements.Agreement, name: str) -> str:
     except KeyError:
         clauses = agreement.acceptance.clauses
         known = [*clauses, *dict.fromkeys(clause.check for clause in clauses.values())]
-        near = difflib.get_close_matches(name, known, n=4, cutoff=0.5)
-        hint = f"; near it: {', '.join(near)}" if near else ""
         raise NotAllowed(
-            f"found {name!r}, wanted a clause id (G1.2.3) or a check name{hint}; `kvgate explain` lists them all"
+            say(
+                "found {name!r}, wanted a clause id (G1.2.3) or a check name{near}; `kvgate explain` lists them all",
+                name=name,
+                near=near(name, known),
+            )
         ) from None
 
 
@@ -49,12 +53,17 @@ def _agreement(inventory: Path | None) -> agreements.Agreement:
     return agreements.read(inventory.parent / overlay if overlay else None)
 
 
-@click.command("explain")
+@click.command(
+    "explain",
+    help=speech.read(
+        "Explain CLAUSE (id or check name): text, numbers, units, origin, remedy. Without CLAUSE, list all."
+    ),
+)
 @click.argument("clause", required=False)
 @_INVENTORY
-@click.option("--json", "as_json", is_flag=True, help="the clause (or all) as JSON")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("the clause (or all) as JSON"))
 def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
-    """Explain CLAUSE (id or check name): text, numbers, units, origin, remedy. Without CLAUSE, list all."""
+    """Print a clause, or all."""
     agreement = _agreement(inventory)
     chosen = (
         agreement.acceptance.clauses
@@ -116,14 +125,16 @@ def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreemen
     out.print(read("more: kvgate runbook {clause}", clause=name))
 
 
-@click.command("runbook")
+@click.command("runbook", help=speech.read("Show what CLAUSE means, how to confirm it by hand and how to mend it."))
 @click.argument("clause")
 def runbook(clause: str) -> None:
-    """Show what CLAUSE means, how to confirm it by hand and how to mend it."""
+    """Print the section of a clause."""
     name = _find(agreements.read(), clause)
     section = sections().get(name)
     if section is None:
-        raise NotAllowed(f"{name} has no section in runbooks/")
+        raise NotAllowed(
+            say("{clause} has no section in runbooks/: `kvgate explain {clause}` says what is known", clause=name)
+        )
     out = terminal.console(sys.stdout)
     out.print(Markdown(section) if out.is_terminal else section, markup=False)
 

@@ -10,15 +10,17 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from checks.phrase import say
 from kvgate.certificates.trust import PARTIES
+from kvgate.cli import speech
 from kvgate.cli.demo_parties import go_on
+from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.reports import terminal
@@ -47,13 +49,21 @@ def login_key(folder: Path, name: str = "id_ed25519") -> Path:
 @contextmanager
 def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> Iterator[EmbeddedRack]:
     if port and port + nodes > 65535:
-        raise NotAllowed(f"found port {port} for {nodes + 1} hosts, wanted one with as many ports after it (to 65535)")
+        raise NotAllowed(
+            say(
+                "found port {port} for {count} hosts, wanted one with as many ports after it (to 65535)",
+                port=port,
+                count=nodes + 1,
+            )
+        )
     known = every()
     if (stranger := next((name for name in faults if name not in known), None)) is not None:
-        near = ", ".join(get_close_matches(stranger, known, n=5, cutoff=0.5))
         raise NotAllowed(
-            f"found fault {stranger!r}, wanted a name that kvgate demo --list-faults shows"
-            + (f": {near}?" if near else "")
+            say(
+                "found fault {name!r}, wanted one that `kvgate demo --list-faults` names{near}",
+                name=stranger,
+                near=near(stranger, known),
+            )
         )
     try:
         rack = EmbeddedRack(build(nodes, platform, faults), port)
@@ -62,7 +72,9 @@ def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> It
     try:
         rack.__enter__()
     except OSError as error:
-        raise NotAllowed(f"the embedded rack cannot listen: {error.strerror or error}; name another --port") from None
+        raise NotAllowed(
+            say("the embedded rack cannot listen ({why}): name another --port", why=error.strerror or str(error))
+        ) from None
     try:
         yield rack
     finally:
@@ -71,8 +83,10 @@ def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> It
 
 def _write(path: Path, text: str) -> None:
     """Write the rack's inventory; only one of an embedded rack is ever replaced."""
-    if path.is_dir() or (path.exists() and "\nsimulated: true\n" not in path.read_text("utf-8", "replace")):
-        raise NotAllowed(f"{path} is there already and is no inventory of an embedded rack: name another file")
+    if path.exists() and not (path.is_file() and "\nsimulated: true\n" in path.read_text("utf-8", "replace")):
+        raise NotAllowed(
+            say("{path} is there already and is no inventory of an embedded rack: name another file", path=str(path))
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, "utf-8")
 
@@ -107,25 +121,36 @@ def list_faults(as_json: bool) -> None:
 
 
 _PLATFORM = click.option(
-    "--platform", type=click.Choice(order.PLATFORMS), default="rocm", show_default=True, help="node type"
+    "--platform", type=click.Choice(order.PLATFORMS), default="rocm", show_default=True, help=speech.read("node type")
 )
 _NODES = click.option(
-    "--nodes", type=click.IntRange(1, 512), default=2, show_default=True, help="nodes beside the array"
+    "--nodes", type=click.IntRange(1, 512), default=2, show_default=True, help=speech.read("nodes beside the array")
 )
 _VAR = click.option(
     "--var", type=click.Path(path_type=Path, file_okay=False), default=Path("var"), show_default=True,
-    help="where ledger, evidence and keys go",
+    help=speech.read("where ledger, evidence and keys go"),
 )  # fmt: skip
-_FAULTS = click.option("--fault", "faults", multiple=True, metavar="NAME", help="break something; repeatable")
+_FAULTS = click.option(
+    "--fault", "faults", multiple=True, metavar="NAME", help=speech.read("break something; repeatable")
+)
 
 
-@click.command("demo")
+@click.command(
+    "demo",
+    help=speech.read(
+        "Run GATES (default: all of this version) on the embedded rack: real SSH servers on loopback, "
+        "captured answers.\n\n"
+        "Example: kvgate demo G1 --fault disk-media-errors"
+    ),
+)
 @click.argument("gates", nargs=-1)
 @_FAULTS
 @_PLATFORM
 @_NODES
-@click.option("--list-faults", "list_", is_flag=True, help="name every fault and the clauses that notice it")
-@click.option("--json", "as_json", is_flag=True, help="with --list-faults: as JSON")
+@click.option(
+    "--list-faults", "list_", is_flag=True, help=speech.read("name every fault and the clauses that notice it")
+)
+@click.option("--json", "as_json", is_flag=True, help=speech.read("with --list-faults: as JSON"))
 @_VAR
 def demo(
     gates: tuple[str, ...],
@@ -136,16 +161,13 @@ def demo(
     as_json: bool,
     var: Path,
 ) -> None:
-    """Run GATES (default: all of this version) on the embedded rack: real SSH servers on loopback, captured answers.
-
-    Example: kvgate demo G1 --fault disk-media-errors
-    """
+    """Run the gates on the embedded rack."""
     if list_:
         list_faults(as_json)
         return
     chosen = gates or GATES
     if unknown := sorted(set(chosen) - set(GATES)):
-        raise NotAllowed(f"found gate {unknown[0]!r}, wanted one of: {', '.join(GATES)}")
+        raise NotAllowed(say("found gate {name!r}, wanted one of: {known}", name=unknown[0], known=", ".join(GATES)))
     read = Reader(language())
     var = var.absolute()
     folder = var / "demo"
@@ -203,29 +225,32 @@ def _home() -> Path | None:
     return root if (root / "pyproject.toml").is_file() else None
 
 
-@click.group("rack")
+@click.group("rack", help=speech.read("The embedded rack, kept up."))
 def rack_group() -> None:
-    """The embedded rack, kept up."""
+    """Hold the commands of the embedded rack."""
 
 
-@rack_group.command("serve")
+@rack_group.command(
+    "serve",
+    help=speech.read(
+        "Serve until Ctrl-C or SIGTERM; an inventory for the rack and a key to log in with are written first.\n\n"
+        "With --port 42200 the shipped inventories/demo.yaml fits (two nodes, started in the same folder as "
+        "the gate).\n\n"
+        "Example: kvgate rack serve --nodes 2 --port 42200"
+    ),
+)
 @_NODES
 @_PLATFORM
 @_FAULTS
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="first port; 0 takes free ones")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help=speech.read("first port; 0 takes free ones"))
 @click.option(
     "--inventory-out",
     type=click.Path(path_type=Path),
-    help="where its inventory is written  [default: VAR/demo/inventory.yaml]",
+    help=speech.read("where its inventory is written  [default: VAR/demo/inventory.yaml]"),
 )
 @_VAR
 def serve(nodes: int, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path | None, var: Path) -> None:
-    """Serve until Ctrl-C or SIGTERM; an inventory for the rack and a key to log in with are written first.
-
-    With --port 42200 the shipped inventories/demo.yaml fits (two nodes, started in the same folder as the gate).
-
-    Example: kvgate rack serve --nodes 2 --port 42200
-    """
+    """Serve the embedded rack."""
     read = Reader(language())
     file = inventory_out or var / "demo" / "inventory.yaml"
     keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"

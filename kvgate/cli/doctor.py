@@ -20,6 +20,7 @@ import click
 import pytest
 
 from checks.phrase import Phrase, joined, plain, say
+from kvgate.cli import speech
 from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import Preview, transport_for
@@ -130,7 +131,9 @@ def _ledger(url: str) -> Finding:
     try:
         Ledger.open(url, write=False)
     except KvgateError as error:
-        return Finding(_HERE, say("ledger"), False, str(error), say("mend what it says, or name another with --ledger"))
+        return Finding(
+            _HERE, say("ledger"), False, error.phrase, say("mend what it says, or name another with --ledger")
+        )
     return Finding(_HERE, say("ledger"), True, url.split("@")[-1])
 
 
@@ -166,7 +169,10 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
             say("plan"),
             None,
             say("G1 could not be planned"),
-            say("pytest -m G1 --plan --inventory FILE says why"),
+            say(
+                "{command} says why",
+                command=shlex.join(["pytest", "-m", "G1", "--plan", "--inventory", inventory.file]),
+            ),
         )
     asked = {
         name: list(_questions(sorted(tools[name])))
@@ -243,18 +249,34 @@ def _version(answer: Answer | CannotTell | None) -> str:
     return number[1].rstrip(".") if number and answer.status == 0 else ""
 
 
-@click.command("doctor")
-@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", required=True, help="the rack")
+@click.command(
+    "doctor",
+    help=speech.read(
+        "Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be "
+        "mended first."
+    ),
+)
 @click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--inventory",
+    type=click.Path(path_type=Path),
+    envvar="KVGATE_INVENTORY",
+    required=True,
+    help=speech.read("the rack"),
+)
+@click.option(
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help="where raw outputs are kept",
+    help=speech.read("where raw outputs are kept"),
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="findings with stable keys, for programs")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("findings with stable keys, for programs"))
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
-    """Look whether this laptop can run the gates on the rack of INVENTORY. Exit 1 when something must be mended first."""
+    """Look at this machine and at every host."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     rack = reader.read(inventory)
     findings = [*laptop(ledger, evidence, rack.rack), *hosts(rack, preview("G1", inventory))]

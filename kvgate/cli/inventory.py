@@ -11,7 +11,9 @@ from typing import Literal, cast
 
 import click
 
+from checks.phrase import say
 from kvgate import agreement as agreements
+from kvgate.cli import speech
 from kvgate.draft import first_contact, page
 from kvgate.errors import BadInput, CannotTell, NotAllowed
 from kvgate.inventory import reader
@@ -24,16 +26,21 @@ from kvgate.reports.messages import Reader, language
 from kvgate.transport.ssh_config import Resolver
 
 
-@click.group("inventory")
+@click.group("inventory", help=speech.read("Check, describe or draft an inventory file."))
 def group() -> None:
-    """Check, describe or draft an inventory file."""
+    """Hold the commands about inventory files."""
 
 
-@group.command("check")
+@group.command(
+    "check",
+    help=speech.read(
+        "Validate FILE; every fault at once with line and column. Contacts nothing. Exit 4 when there are faults."
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="faults or summary as JSON")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("faults or summary as JSON"))
 def check(file: Path, as_json: bool) -> None:
-    """Validate FILE; every fault at once with line and column. Contacts nothing. Exit 4 when there are faults."""
+    """Validate an inventory."""
     read = Reader(language())
     try:
         inventory = reader.read(file)
@@ -43,8 +50,8 @@ def check(file: Path, as_json: bool) -> None:
     except BadInput as error:
         if not as_json:
             raise
-        names = ("file", "line", "column", "where", "found", "wanted")
-        click.echo(json.dumps({"faults": [{name: getattr(fault, name) for name in names} for fault in error.faults]}))
+        faults = [asdict(replace(fault, found=str(fault.found), wanted=str(fault.wanted))) for fault in error.faults]
+        click.echo(json.dumps({"faults": faults}))
         raise SystemExit(4) from None
     if as_json:
         click.echo(
@@ -64,46 +71,73 @@ def check(file: Path, as_json: bool) -> None:
     count = sum(1 for _ in things(inventory.rack))
     click.echo(
         read(
-            "{file}: good; rack {rack}, {hosts} hosts, {things} subjects, {owed} verdicts owed by G1",
+            "{file}: good; rack {rack}, {hosts}, {things}, {owed} owed by G1",
             file=str(file),
             rack=inventory.rack.rack,
-            hosts=len(inventory.rack.hosts),
-            things=count,
-            owed=len(owed),
+            hosts=read.ngettext("{count} host", "{count} hosts", len(inventory.rack.hosts)),
+            things=read.ngettext("{count} subject", "{count} subjects", count),
+            owed=read.ngettext("{count} verdict", "{count} verdicts", len(owed)),
         )
     )
     for line in (*basis.agreed(agreement, read), *basis.not_covered(inventory.rack, read)):
         click.echo(line)
 
 
-@group.command("schema")
+@group.command(
+    "schema",
+    help=speech.read("Print the JSON Schema of inventory files, for editors (yaml-language-server: $schema=...)."),
+)
 def schema() -> None:
-    """Print the JSON Schema of inventory files, for editors (yaml-language-server: $schema=...)."""
+    """Print the JSON Schema."""
     click.echo(json.dumps(Rack.model_json_schema(), indent=2, ensure_ascii=False))
 
 
-@group.command("draft")
+@group.command(
+    "draft",
+    help=speech.read(
+        "Look at live HOSTs, read-only, and write an inventory of what was SEEN, to be compared with what was "
+        "ORDERED.\n\n"
+        "HOST is [array:|node:][NAME=][USER@]ADDRESS[:PORT]; aliases of ssh_config work. A host whose key "
+        "nobody verified is refused. Whatever people decide stays a placeholder, so `kvgate inventory check` "
+        "refuses the draft until they have. Exit 6 when a host was not met.\n\n"
+        "Example: kvgate inventory draft array:fx100-a node:node-01 --user ops -o draft.yaml"
+    ),
+)
 @click.argument("hosts", nargs=-1, required=True, metavar="HOST...")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="file to write; never overwritten")
 @click.option(
-    "--role", type=click.Choice(["array", "node"]), help="role of hosts that do not say theirs (array:HOST, node:HOST)"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help=speech.read("file to write; never overwritten"),
+)
+@click.option(
+    "--role",
+    type=click.Choice(["array", "node"]),
+    help=speech.read("role of hosts that do not say theirs (array:HOST, node:HOST)"),
 )
 @click.option(
     "--host-key",
     "keys",
     multiple=True,
     metavar="HOST=SHA256:...",
-    help="verified fingerprint; else known_hosts is read",
+    help=speech.read("verified fingerprint; else known_hosts is read"),
 )
-@click.option("--user", help="who logs in (default: as ssh_config says)")
+@click.option("--user", help=speech.read("who logs in (default: as ssh_config says)"))
 @click.option(
-    "--become", type=click.Choice(["none", "sudo"]), default="sudo", show_default=True, help="how to ask as root"
+    "--become",
+    type=click.Choice(["none", "sudo"]),
+    default="sudo",
+    show_default=True,
+    help=speech.read("how to ask as root"),
 )
 @click.option(
-    "--identity", type=click.Path(path_type=Path), help="private key file (default: ssh_config and the agent)"
+    "--identity",
+    type=click.Path(path_type=Path),
+    help=speech.read("private key file (default: ssh_config and the agent)"),
 )
-@click.option("--port", type=click.IntRange(1, 65535), help="SSH port of hosts that do not say theirs")
-@click.option("--json", "as_json", is_flag=True, help="what was met and what is left to decide, as JSON")
+@click.option("--port", type=click.IntRange(1, 65535), help=speech.read("SSH port of hosts that do not say theirs"))
+@click.option("--json", "as_json", is_flag=True, help=speech.read("what was met and what is left to decide, as JSON"))
 def draft(
     hosts: tuple[str, ...],
     output: Path,
@@ -115,21 +149,22 @@ def draft(
     port: int | None,
     as_json: bool,
 ) -> None:
-    """Look at live HOSTs, read-only, and write an inventory of what was SEEN, to be compared with what was ORDERED.
-
-    HOST is [array:|node:][NAME=][USER@]ADDRESS[:PORT]; aliases of ssh_config work. A host whose key nobody verified is
-    refused. Whatever people decide stays a placeholder, so `kvgate inventory check` refuses the draft until they have.
-    Exit 6 when a host was not met.
-
-    Example: kvgate inventory draft array:fx100-a node:node-01 --user ops -o draft.yaml
-    """
+    """Write down what live hosts show."""
     read = Reader(language())
     if output.exists() or output.is_symlink():
-        raise NotAllowed(f"{output} is there already and is not overwritten: name another file, or move it away")
+        raise NotAllowed(
+            say("{path} is there already and is not overwritten: name another file, or move it away", path=str(output))
+        )
     if not output.absolute().parent.is_dir():
-        raise NotAllowed(f"found no folder {output.absolute().parent}, wanted one to write {output.name} into")
+        raise NotAllowed(
+            say(
+                "found no folder {folder}, wanted one to write {name} into: make it, or name another",
+                folder=str(output.absolute().parent),
+                name=output.name,
+            )
+        )
     if identity is not None and not identity.expanduser().is_file():
-        raise NotAllowed(f"found no key file {identity}, wanted a private key")
+        raise NotAllowed(say("found no key file {path}, wanted a private key", path=str(identity)))
     wanted = tuple(replace(one, role=one.role or role) for one in first_contact.hosts(hosts, port))
     pins = first_contact.pins(wanted, keys, Resolver(), user)
     defaults = Defaults(
@@ -144,7 +179,7 @@ def draft(
         transport.close()
     lost = {name: looked.lost for name, looked in made.hosts.items() if looked.lost}
     if len(lost) == len(wanted):
-        raise CannotTell(read("no host was met, so nothing was written: {reasons}", reasons="; ".join(lost.values())))
+        raise CannotTell(say("no host was met, so nothing was written: {reasons}", reasons="; ".join(lost.values())))
     _write(output, made.page.text())
     if as_json:
         met = [
@@ -179,9 +214,13 @@ def _write(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise NotAllowed(f"{path} appeared while the hosts were asked and is not overwritten") from None
+        raise NotAllowed(
+            say("{path} appeared while the hosts were asked and is not overwritten: name another file", path=str(path))
+        ) from None
     except OSError as error:
-        raise NotAllowed(f"{path} cannot be written: {error.strerror}") from None
+        raise NotAllowed(
+            say("{path} cannot be written ({why}): name another file", path=str(path), why=str(error.strerror))
+        ) from None
 
 
 COMMANDS = (group,)

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from kvgate.cli import speech
 from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
@@ -18,29 +19,35 @@ from kvgate.gate.stored import find_run
 from kvgate.reports import replay
 
 
-@click.command("judge")
+@click.command(
+    "judge",
+    help=speech.read(
+        "Judge RUN (a run id, the beginning of one, or an evidence folder) again with this version of the code.\n\n"
+        "No host is contacted. Every verdict that differs from the stored one is named with what changed: its parser, the "
+        "judging, a limit, the question. The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED.\n\n"
+        "Example: kvgate judge 20261129T19 --json"
+    ),
+)
 @click.argument("run")
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help="where runs are kept",
+    help=speech.read("where runs are kept"),
 )  # fmt: skip
 @click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
 @click.option(
     "--by", type=click.Choice(["stored", "installed"]), default="stored", show_default=True,
-    help="the agreement that the run went by, or the acceptance document of this installation",
+    help=speech.read("the agreement that the run went by, or the acceptance document of this installation"),
 )  # fmt: skip
-@click.option("--junitxml", type=click.Path(), help="write a JUnit report too")
-@click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+@click.option("--junitxml", type=click.Path(), help=speech.read("write a JUnit report too"))
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, as_json: bool) -> None:
-    """Judge RUN (a run id, the beginning of one, or an evidence folder) again with this version of the code.
-
-    No host is contacted. Every verdict that differs from the stored one is named with what changed: its parser, the judging,
-    a limit, the question. The exit status is the gate's: 0 PASS, 1 STOP, 6 UNDECIDED.
-
-    Example: kvgate judge 20261129T19 --json
-    """
+    """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
     words = ["-p", "kvgate.pytest_plugin", "-m", stored.start.gate, "--replay", str(folder), "--replay-by", by]

@@ -8,31 +8,40 @@ from pathlib import Path
 
 import click
 
+from kvgate.cli import speech
 from kvgate.gate import options as gate_options
 from kvgate.gate.code import code_version
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.steps import Steps
 
 _LEDGER = click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 
 
-@click.group("ledger")
+@click.group("ledger", help=speech.read("Move a ledger between SQLite and PostgreSQL, and take tables out of it."))
 def ledger_group() -> None:
     """Move a ledger between SQLite and PostgreSQL, and take tables out of it."""
 
 
-@ledger_group.command("export")
+@ledger_group.command(
+    "export",
+    help=speech.read(
+        "Write the whole ledger, every campaign with its chain, to FILE (JSON Lines). A damaged ledger is not "
+        "exported.\n\n"
+        "Example: kvgate ledger export rack-a.ledger"
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @_LEDGER
 @_JSON
 def export(file: Path, ledger: str, as_json: bool) -> None:
-    """Write the whole ledger, every campaign with its chain, to FILE (JSON Lines). A damaged ledger is not exported.
-
-    Example: kvgate ledger export rack-a.ledger
-    """
+    """Write the whole ledger, every campaign with its chain, to a file (JSON Lines)."""
     from kvgate.ledger.moving import export as write
 
     read, steps = Reader(language()), Steps(sys.stderr)
@@ -44,17 +53,21 @@ def export(file: Path, ledger: str, as_json: bool) -> None:
     click.echo(read("{rows} rows written to {file}", rows=rows, file=str(file)))
 
 
-@ledger_group.command("import")
+@ledger_group.command(
+    "import",
+    help=speech.read(
+        "Read FILE into an empty ledger, or into one that is the beginning of the same history; then only "
+        "what is new is added.\n\n"
+        "Everything is verified first, and nothing counts until all is there. Two ledgers that grew apart are "
+        "never mixed.\n\n"
+        "Example: kvgate ledger import rack-a.ledger --ledger postgresql://ops@db/rack_a"
+    ),
+)
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @_LEDGER
 @_JSON
 def import_(file: Path, ledger: str, as_json: bool) -> None:
-    """Read FILE into an empty ledger, or into one that is the beginning of the same history; then only what is new is added.
-
-    Everything is verified first, and nothing counts until all is there. Two ledgers that grew apart are never mixed.
-
-    Example: kvgate ledger import rack-a.ledger --ledger postgresql://ops@db/rack_a
-    """
+    """Read a file into an empty ledger, or into one that is the beginning of the same history; then only what is new is added."""
     from kvgate.ledger.moving import take_in
 
     read, steps = Reader(language()), Steps(sys.stderr)
@@ -67,22 +80,26 @@ def import_(file: Path, ledger: str, as_json: bool) -> None:
     click.echo(read("{added} rows added to {before} that were there", added=found.added, before=found.before))
 
 
-@ledger_group.command("table")
+@ledger_group.command(
+    "table",
+    help=speech.read(
+        "Take a table out of the ledger for pandas, a spreadsheet or another database; runbooks/tables.md has "
+        "its columns.\n\n"
+        "Example: kvgate ledger table measurements --campaign fx100-2026-q4 -o measurements.parquet"
+    ),
+)
 @click.argument("table", type=click.Choice(["runs", "verdicts", "measurements"]))
-@click.option("--campaign", help="only this campaign")
-@click.option("--every", is_flag=True, help="verdicts that were given again too")
+@click.option("--campaign", help=speech.read("only this campaign"))
+@click.option("--every", is_flag=True, help=speech.read("verdicts that were given again too"))
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="FILE.csv or FILE.parquet  [default: CSV on stdout]",
+    help=speech.read("FILE.csv or FILE.parquet  [default: CSV on stdout]"),
 )
 @_LEDGER
 def table(table: str, campaign: str | None, every: bool, output: Path | None, ledger: str) -> None:
-    """Take a table out of the ledger for pandas, a spreadsheet or another database; runbooks/tables.md has its columns.
-
-    Example: kvgate ledger table measurements --campaign fx100-2026-q4 -o measurements.parquet
-    """
+    """Take a table out of the ledger for pandas, a spreadsheet or another database; runbooks/tables.md has its columns."""
     from kvgate.reports import tables
 
     read = Reader(language())

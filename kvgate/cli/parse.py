@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib
 import json
+import os
 import pkgutil
 import sys
 from collections.abc import Callable
@@ -16,9 +16,18 @@ from typing import Any
 import click
 
 import checks.parsers
+from checks.phrase import say
 from checks.probe import UnreadableOutput
+from checks.seen import SEEN
+from kvgate.cli import speech
+from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
+from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
+from kvgate.transport.base import Command
+
+#: Bytes of one output, as the transport caps them.
+_MOST = Command("", "").cap
 
 
 def parsers() -> dict[str, Callable[[str], Any]]:
@@ -51,41 +60,70 @@ def plain(fact: Any) -> Any:
     return fact.value if isinstance(fact, Enum) else fact
 
 
-@click.command("parse")
-@click.argument("command", required=False)
-@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--list", "list_", is_flag=True, help="name the parsers, with what each reads")
-@click.option("--json", "as_json", is_flag=True, help="with --list: as JSON; a fact is always JSON")
-def parse(command: str | None, file: Path | None, list_: bool, as_json: bool) -> None:
-    """Read COMMAND's raw output from FILE or stdin and print the fact as JSON. Exit 3 when it cannot be read.
+def _raw(file: Path | None) -> bytes:
+    """Read what is to be parsed, no more than a byte beyond the limit."""
+    if file is None or str(file) == "-":
+        return sys.stdin.buffer.read(_MOST + 1)
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer is at its end
+    with os.fdopen(descriptor, "rb") as stream:
+        os.set_blocking(descriptor, True)
+        return stream.read(_MOST + 1)
 
-    Example: nvme smart-log /dev/nvme0 -o json | kvgate parse nvme-smart-log
-    """
+
+@click.command(
+    "parse",
+    help=speech.read(
+        "Read COMMAND's raw output from FILE or stdin and print the fact as JSON. Exit 3 when it cannot be "
+        "read.\n\n"
+        "Example: nvme smart-log /dev/nvme0 -o json | kvgate parse nvme-smart-log"
+    ),
+)
+@click.argument("command", required=False)
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
+@click.option("--list", "list_", is_flag=True, help=speech.read("name the parsers, with what each reads"))
+@click.option("--json", "as_json", is_flag=True, help=speech.read("with --list: as JSON; a fact is always JSON"))
+def parse(command: str | None, file: Path | None, list_: bool, as_json: bool) -> None:
+    """Read a raw output."""
     known = parsers()
     if list_ or command is None:
         reads = {name: _reads(parser) for name, parser in sorted(known.items())}
         if as_json:
-            click.echo(
-                json.dumps([{"command": name, "reads": text} for name, text in reads.items()], ensure_ascii=False)
-            )
-        else:
-            click.echo("\n".join(reads))
+            found = [
+                {"command": name, "reads": text, "seen": SEEN.get(name, "").split()} for name, text in reads.items()
+            ]
+            click.echo(json.dumps(found, ensure_ascii=False))
+            return
+        read = Reader(language())
+        rows = [(name, text.split(": ")[0], SEEN.get(name, "")) for name, text in reads.items()]
+        heads = (read("COMMAND"), read("reads the output of"), read("versions seen (others are read too, or refused)"))
+        terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
         return
     if command not in known:
-        near = difflib.get_close_matches(command, known, n=4, cutoff=0.5)
-        hint = f" near it: {', '.join(near)};" if near else ""
         raise NotAllowed(
-            f"found command {command!r}, which no parser reads;{hint} `kvgate parse --list` names them all"
+            say(
+                "found {name!r}, wanted a command that a parser reads{near}; `kvgate parse --list` names them all",
+                name=command,
+                near=near(command, known),
+            )
         )
     if file is None and sys.stdin.isatty():
-        click.echo(
-            Reader(language())("reading the output of {command} from here; Ctrl-D ends it", command=command), err=True
+        read = Reader(language())
+        click.echo(read("reading the output of {command} from here; Ctrl-D ends it", command=command), err=True)
+    raw = _raw(file)
+    if len(raw) > _MOST:
+        more = say(
+            "found more than {count} bytes, wanted the output of one command: is {path} the right file?",
+            count=_MOST,
+            path=str(file or "-"),
         )
-    raw = file.read_bytes() if file else sys.stdin.buffer.read()
+        raise NotAllowed(more)
     try:
         fact = known[command](raw.decode("utf-8", "backslashreplace"))
     except UnreadableOutput as error:
-        click.echo(f"kvgate: this output of {command} cannot be read: {error}", err=True)
+        read = Reader(language())
+        click.echo(
+            read("kvgate: this output of {command} cannot be read: {why}", command=command, why=str(error)), err=True
+        )
         raise SystemExit(3) from None
     click.echo(json.dumps(plain(fact), indent=2, ensure_ascii=False))
 

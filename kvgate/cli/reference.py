@@ -13,19 +13,23 @@ from checks.serving.published import Judged
 from checks.statistics.rounding import half_up
 from checks.verdict import Verdict
 from kvgate import reference as published
+from kvgate.cli import speech
 from kvgate.reference import Inconsistency, Reading, Reference
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 
-@click.command("reference")
-@click.option("--json", "as_json", is_flag=True, help="everything as one JSON document")
+@click.command(
+    "reference",
+    help=speech.read(
+        "Put the published figures through the rule of G3 and name their inconsistencies. Contacts nobody.\n\n"
+        "Example: kvgate reference --json"
+    ),
+)
+@click.option("--json", "as_json", is_flag=True, help=speech.read("everything as one JSON document"))
 def reference(as_json: bool) -> None:
-    """Put the published figures through the rule of G3 and name their inconsistencies. Contacts nobody.
-
-    Example: kvgate reference --json
-    """
+    """Put the published figures through the rule of G3 and name their inconsistencies."""
     figures = published.read()
     if as_json:
         click.echo(json.dumps(_document(figures), ensure_ascii=False))

@@ -16,18 +16,22 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
-from kvgate.cli import signing
+from kvgate.cli import signing, speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
-from kvgate.reports import basis, terminal
+from kvgate.reports import basis, hints, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 _LEDGER = click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 
 
 def _open(url: str) -> Ledger:
@@ -91,14 +95,16 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
     return str(run["outcome"])
 
 
-@click.command("runs")
+@click.command(
+    "runs", help=speech.read("List every run, oldest first: failed, interrupted and unfinished attempts too.")
+)
 @_LEDGER
-@click.option("--campaign", help="only this campaign")
-@click.option("--gate", help="only this gate")
+@click.option("--campaign", help=speech.read("only this campaign"))
+@click.option("--gate", help=speech.read("only this gate"))
 @signing.TRUST
 @_JSON
 def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
-    """List every run, oldest first: failed, interrupted and unfinished attempts too."""
+    """Print the history."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     book = _open(ledger)
     signed = _Signed(book, trust)
@@ -107,7 +113,8 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         click.echo(json.dumps(found, ensure_ascii=False))
         return
     if not found:
-        click.echo(read("no runs yet; start one: pytest -m G1 --inventory FILE"), err=True)
+        start = hints.command("pytest", "-m", "G1", "--inventory", "FILE", ledger=ledger)
+        click.echo(read("no such runs; start one: {command}", command=start), err=True)
         return
     rows = [
         (
@@ -173,14 +180,20 @@ def _found(row: StoredVerdict, waived: Weighed | None, read: Reader) -> Sentence
     return text
 
 
-@click.command("show")
+@click.command(
+    "show",
+    help=speech.read(
+        "Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured "
+        "and required."
+    ),
+)
 @click.argument("run")
 @_LEDGER
-@click.option("--all", "all_", is_flag=True, help="passed clauses too")
+@click.option("--all", "all_", is_flag=True, help=speech.read("passed clauses too"))
 @signing.TRUST
 @_JSON
 def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -> None:
-    """Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured and required."""
+    """Print one run."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     book = _open(ledger)
     record = book.run(run)
@@ -197,13 +210,13 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
         return
     out.print(
         read(
-            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started} UTC; {count} verdicts, {missing} missing",
+            "{gate} of {campaign}, attempt {attempt}: {outcome}; started {started} UTC; {verdicts}, {missing} missing",
             gate=record.gate,
             campaign=record.campaign,
             attempt=record.attempt,
             outcome=_outcome(summary, read),
             started=record.started[:19].replace("T", " "),
-            count=len(recorded),
+            verdicts=read.ngettext("{count} verdict", "{count} verdicts", len(recorded)),
             missing=summary["missing"],
         )
     )
@@ -212,7 +225,12 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
     for line in basis.agreed(agreement, read):
         out.print(line, soft_wrap=True)
     if declared := sum(row.basis == "declared" for row in recorded.values()):
-        out.print(read("{count} verdicts were declared by people, not measured: --all shows by whom", count=declared))
+        line = read.ngettext(
+            "{count} verdict was declared by a person, not measured: --all shows by whom",
+            "{count} verdicts were declared by people, not measured: --all shows by whom",
+            declared,
+        )
+        out.print(line)
     ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
     table = [
         (

@@ -12,10 +12,12 @@ from typing import Any
 
 import click
 
+from checks.phrase import say
 from kvgate.certificates import trust as trusts
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.keys import Signer, signer
 from kvgate.certificates.trust import PARTIES, Trust
+from kvgate.cli import speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.evidence.durable import flush, unwritable
 from kvgate.gate import options as gate_options
@@ -25,17 +27,21 @@ _FILE = click.Path(path_type=Path)
 
 KEY = click.option(
     "--key", type=_FILE, required=True,
-    help="private key (OpenSSH or PEM, Ed25519), or a public one whose private half ssh-agent holds",
+    help=speech.read("private key (OpenSSH or PEM, Ed25519), or a public one whose private half ssh-agent holds"),
 )  # fmt: skip
-PARTY = click.option("--party", type=click.Choice(PARTIES), required=True, help="who signs")
+PARTY = click.option("--party", type=click.Choice(PARTIES), required=True, help=speech.read("who signs"))
 TRUST = click.option(
     "--trust", type=_FILE, envvar="KVGATE_TRUST",
-    help="whose keys count: OpenSSH allowed_signers, principals vendor and customer; revoked ones in FILE.revoked",
+    help=speech.read("whose keys count: OpenSSH allowed_signers, principals vendor and customer; revoked ones in FILE.revoked"),
 )  # fmt: skip
 LEDGER = click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
-AT = click.option("--at", metavar="TIME", help="examine as of this time (ISO 8601, UTC); default now")
+AT = click.option("--at", metavar="TIME", help=speech.read("examine as of this time (ISO 8601, UTC); default now"))
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -60,7 +66,7 @@ def key_of(path: Path, party: str, trust: Trust | None) -> Signer:
 def trusted(path: Path | None, revoked: Path | None = None) -> Trust | None:
     """Read the trust file, if one is named."""
     if path is None and revoked is not None:
-        raise NotAllowed("--revoked says nothing without --trust")
+        raise NotAllowed(say("--revoked says nothing without --trust"))
     return None if path is None else trusts.load(path, revoked)
 
 
@@ -71,7 +77,7 @@ def moment(text: str | None) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise NotAllowed(f"found --at {text!r}, wanted ISO 8601, as 2026-11-29T12:00:00Z") from None
+        raise NotAllowed(say("found --at {text!r}, wanted ISO 8601, as 2026-11-29T12:00:00Z", text=text)) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
@@ -80,7 +86,13 @@ def folder_of(place: Path, run: str) -> Path:
     for folder in (place, place / run):
         if (folder / "journal.jsonl").is_file():
             return folder
-    raise NotAllowed(f"found no evidence of run {run} at {place}: name its folder, or the one that holds it")
+    raise NotAllowed(
+        say(
+            "found no evidence of run {run} at {place}: name its folder, or the one that holds it",
+            run=run,
+            place=str(place),
+        )
+    )
 
 
 def write(path: Path, data: bytes) -> None:

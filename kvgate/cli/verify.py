@@ -8,14 +8,15 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import stamp as stamps
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
-from kvgate.cli import signing
+from kvgate.cli import signing, speech
 from kvgate.cli.again import judged_again
-from kvgate.errors import NotAllowed
+from kvgate.errors import NotAllowed, Unproven
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
 
@@ -23,19 +24,37 @@ _FILE = click.Path(path_type=Path)
 _STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
 
 
-@click.command("verify")
+@click.command(
+    "verify",
+    help=speech.read(
+        "Verify CERT and name every check with its result; needs no ledger and no rack.\n\n"
+        "Exit status: 0 only if everything asked for holds, 1 if something does not, 6 if something could not "
+        "be told.\n\n"
+        "Example: kvgate verify G1.json --trust keys/allowed_signers --evidence var/evidence"
+    ),
+)
 @click.argument("cert", type=_FILE)
 @signing.TRUST
-@click.option("--revoked", type=_FILE, help="revoked keys and certificates  [default: TRUST.revoked, if it is there]")
-@click.option("--evidence", type=_FILE, help="folder of the run, or the one that holds it: hashed and judged again")
-@click.option("--previous", type=_FILE, help="certificate of the gate before: it must be the one that CERT names")
-@click.option("--timestamp", type=_FILE, help="RFC 3161 token over CERT  [default: CERT.tsr, if it is there]")
-@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the time-stamping authority you trust")
-@click.option("--draft", is_flag=True, help="one party's signature is enough for this question")
-@click.option("--simulated", is_flag=True, help="accept a certificate about the embedded rack")
-@click.option("--expect", type=click.Choice(["PASS", "STOP"]), default="PASS", show_default=True, help="the decision")
+@click.option(
+    "--revoked", type=_FILE, help=speech.read("revoked keys and certificates  [default: TRUST.revoked, if it is there]")
+)
+@click.option(
+    "--evidence", type=_FILE, help=speech.read("folder of the run, or the one that holds it: hashed and judged again")
+)
+@click.option(
+    "--previous", type=_FILE, help=speech.read("certificate of the gate before: it must be the one that CERT names")
+)
+@click.option(
+    "--timestamp", type=_FILE, help=speech.read("RFC 3161 token over CERT  [default: CERT.tsr, if it is there]")
+)
+@click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
+@click.option("--draft", is_flag=True, help=speech.read("one party's signature is enough for this question"))
+@click.option("--simulated", is_flag=True, help=speech.read("accept a certificate about the embedded rack"))
+@click.option(
+    "--expect", type=click.Choice(["PASS", "STOP"]), default="PASS", show_default=True, help=speech.read("the decision")
+)
 @signing.AT
-@click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 def verify(
     cert: Path,
     trust: Path | None,
@@ -50,12 +69,7 @@ def verify(
     at: str | None,
     as_json: bool,
 ) -> None:
-    """Verify CERT and name every check with its result; needs no ledger and no rack.
-
-    Exit status: 0 only if everything asked for holds, 1 if something does not, 6 if something could not be told.
-
-    Example: kvgate verify G1.json --trust keys/allowed_signers --evidence var/evidence
-    """
+    """Verify CERT and name every check with its result; needs no ledger and no rack."""
     beside = cert.with_name(cert.name + stamps.SUFFIX)
     token = timestamp or (beside if beside.is_file() else None)
     asked = Asked(
@@ -121,18 +135,23 @@ def _json(cert: Path, found: Examination) -> dict[str, object]:
     }  # fmt: skip
 
 
-@click.command("stamp")
+@click.command(
+    "stamp",
+    help=speech.read(
+        "Write a time-stamp request for CERT to CERT.tsq (RFC 3161), or attach the authority's --answer to "
+        "it.\n\n"
+        "Stamp when both parties have signed: the token covers the signatures.\n\n"
+        'Example: kvgate stamp G1.json; curl -H "Content-Type: application/timestamp-query" --data-binary '
+        "@G1.json.tsq URL -o answer.tsr; kvgate stamp G1.json --answer answer.tsr --tsa tsa.pem"
+    ),
+)
 @click.argument("cert", type=_FILE)
-@click.option("--answer", type=_FILE, help="the authority's answer: verified, then kept beside CERT as CERT.tsr")
-@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the authority")
+@click.option(
+    "--answer", type=_FILE, help=speech.read("the authority's answer: verified, then kept beside CERT as CERT.tsr")
+)
+@click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the authority"))
 def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
-    """Write a time-stamp request for CERT to CERT.tsq (RFC 3161), or attach the authority's --answer to it.
-
-    Stamp when both parties have signed: the token covers the signatures.
-
-    Example: kvgate stamp G1.json; curl -H "Content-Type: application/timestamp-query" --data-binary @G1.json.tsq URL -o answer.tsr;
-    kvgate stamp G1.json --answer answer.tsr --tsa tsa.pem
-    """
+    """Write a time-stamp request for CERT to CERT.tsq (RFC 3161), or attach the authority's --answer to it."""
     read = Reader(language())
     envelope = envelopes.load(cert)
     if answer is None:
@@ -141,7 +160,7 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
         click.echo(path)
         return
     if tsa is None:
-        raise NotAllowed("whose time is it? name the authority's root certificates with --tsa")
+        raise NotAllowed(say("whose time is it? name the authority's root certificates with --tsa"))
     token = stamps.load(answer)
     found = stamps.verify(token, envelope, stamps.load_roots(tsa))
     path = cert.with_name(cert.name + stamps.SUFFIX)
@@ -158,7 +177,40 @@ def _bytes(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(envelopes.LIMIT + 1)
     except OSError as error:
-        raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
+        raise NotAllowed(
+            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+        ) from None
 
 
-COMMANDS = (verify, stamp)
+@click.command("sheet")
+@click.argument("cert", type=_FILE)
+@signing.TRUST
+@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the time-stamping authority you trust")
+@click.option("--out", "-o", type=_FILE, help="file to write  [default: CERT.en.html or CERT.zh.html]")
+def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) -> None:
+    """Write CERT as one page of A4 (HTML, nothing is loaded from the network): to be read, printed and signed by hand.
+
+    It says DRAFT, SIMULATED or NOT VERIFIED where that is so. The language is that of kvgate --lang.
+
+    Example: kvgate --lang zh sheet G1.json --trust keys/allowed_signers
+    """
+    from kvgate.reports.sheet import sheet as page
+
+    read = Reader(language())
+    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    asked = Asked(
+        at=signing.moment(None),
+        trust=signing.trusted(trust),
+        token=stamps.load(beside) if tsa and beside.is_file() else None,
+        roots=stamps.load_roots(tsa) if tsa else [],
+    )
+    found = examine(_bytes(cert), asked)
+    broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
+    if broken:
+        raise Unproven(f"{cert} is not printed: {broken[0].found}")
+    path = out or cert.with_name(f"{cert.name}.{read.lang}.html")
+    signing.write(path, page(found, cert.name, read).encode())
+    click.echo(path)
+
+
+COMMANDS = (verify, stamp, sheet)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checks.phrase import say
 from kvgate.errors import NotAllowed
 from kvgate.transport.hostkeys import KnownHosts
 from kvgate.transport.ssh_config import Resolver, hop
@@ -44,16 +45,24 @@ def hosts(words: Sequence[str], port: int | None = None) -> tuple[Wanted, ...]:
         if not equals:
             name = address if own_port is None else f"{address}-{own_port}"
         if not address or address.startswith("-") or re.search(r"\s", address):
-            raise NotAllowed(f"found host {word!r}, wanted [array:|node:][NAME=][USER@]ADDRESS[:PORT]")
+            raise NotAllowed(
+                say("found host {word!r}, wanted {form}", word=word, form="[array:|node:][NAME=][USER@]ADDRESS[:PORT]")
+            )
         name = name if equals else name.replace(":", "-")
         if _NAME.fullmatch(name) is None:
             raise NotAllowed(
-                f"found the name {name!r} for host {word!r}, wanted letters, digits and _ . -: NAME=ADDRESS"
+                say(
+                    "found the name {name!r} for host {word!r}, wanted letters, digits and _ . -: NAME=ADDRESS",
+                    name=name,
+                    word=word,
+                )
             )
         if any(other.name == name for other in found):
-            raise NotAllowed(f"two hosts are called {name}: name them apart, as in array-1={place}")
+            raise NotAllowed(
+                say("two hosts are called {name}: name them apart, as in array-1={place}", name=name, place=place)
+            )
         if any((other.address, other.port) == (address, own_port or port) for other in found):
-            raise NotAllowed(f"host {place} is named twice")
+            raise NotAllowed(say("host {place} is named twice: name it once", place=place))
         found.append(Wanted(name, role or None, address, own_port or port, user))
     return tuple(found)
 
@@ -77,11 +86,12 @@ def pins(wanted: Sequence[Wanted], given: Sequence[str], resolver: Resolver, use
             strange.append(f"  {host.name} ({endpoint.place}): --host-key {host.name}=SHA256:...")
     if strange:
         raise NotAllowed(
-            "no verified host key, and none is trusted on first use:\n"
-            + "\n".join(strange)
-            + "\nread the fingerprint on the "
-            "host's console (not over the network): ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nthen give it as above, or "
-            "log in once with ssh, compare what it shows, and answer yes: known_hosts is read too"
+            say(
+                "no verified host key, and none is trusted on first use:\n{hosts}\nread the fingerprint on the host's console "
+                "(not over the network): ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nthen give it as above, or log in "
+                "once with ssh, compare what it shows, and answer yes: known_hosts is read too",
+                hosts="\n".join(strange),
+            )
         )
     return found
 
@@ -95,14 +105,27 @@ def _given(wanted: Sequence[Wanted], given: Sequence[str]) -> dict[str, str]:
         name, _, key = word.rpartition("=")
         if _KEY.fullmatch(key) is None:
             raise NotAllowed(
-                f"found --host-key {word!r}, wanted HOST=SHA256:... with 43 characters, as ssh-keygen -lf prints it"
+                say(
+                    "found --host-key {word!r}, wanted HOST=SHA256:... with 43 characters, as ssh-keygen -lf prints it",
+                    word=word,
+                )
             )
         if not name and len(wanted) > 1:
-            raise NotAllowed(f"found --host-key {key} for {len(wanted)} hosts, wanted to know whose: HOST={key}")
+            raise NotAllowed(
+                say(
+                    "found --host-key {key} for {count} hosts, wanted to know whose: HOST={key}",
+                    key=key,
+                    count=len(wanted),
+                )
+            )
         host = names.get(name) if name else wanted[0].name
         if host is None or found.get(host, key) != key:
             raise NotAllowed(
-                f"found --host-key {word!r}, wanted one key for one of: {', '.join(h.name for h in wanted)}"
+                say(
+                    "found --host-key {word!r}, wanted one key for one of: {hosts}",
+                    word=word,
+                    hosts=", ".join(one.name for one in wanted),
+                )
             )
         found[host] = key
     return found

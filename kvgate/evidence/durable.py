@@ -7,25 +7,34 @@ import os
 import sys
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.errors import Unwritable
 
 _REMEDY = {
-    errno.ENOSPC: "free space there, or choose another place",
-    errno.EDQUOT: "free some of your quota, or choose another place",
-    errno.EFBIG: "raise the file size limit of this shell (ulimit -f)",
-    errno.EROFS: "the file system is mounted read-only: choose another place",
-    errno.EACCES: "take ownership of that folder, or choose one that you may write to",
-    errno.EPERM: "take ownership of that folder, or choose one that you may write to",
-    errno.EIO: "the disk reports an error: choose another disk and look at this one's log",
-    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENOSPC: say("free space there, or choose another place"),
+    errno.EDQUOT: say("free some of your quota, or choose another place"),
+    errno.EFBIG: say("raise the file size limit of this shell (ulimit -f)"),
+    errno.EROFS: say("the file system is mounted read-only: choose another place"),
+    errno.EACCES: say("take ownership of that folder, or choose one that you may write to"),
+    errno.EPERM: say("take ownership of that folder, or choose one that you may write to"),
+    errno.EIO: say("the disk reports an error: choose another disk and look at this one's log"),
+    errno.EMFILE: say("raise the limit of open files (ulimit -n)"),
 }
 
 
 def unwritable(error: OSError, what: str, place: Path) -> Unwritable:
     """Return the exception that says what could not be written, where, why, and what to do."""
     why = os.strerror(error.errno) if error.errno else str(error)
-    remedy = _REMEDY.get(error.errno or 0, "see that this place can be written to")
-    return Unwritable(f"{what} could not be written to {place}: {why}; {remedy}, then run the gate again")
+    remedy = _REMEDY.get(error.errno or 0, say("see that this place can be written to"))
+    return Unwritable(
+        say(
+            "{what} could not be written to {place}: {why}; {remedy}, then run the gate again",
+            what=what,
+            place=str(place),
+            why=why,
+            remedy=remedy,
+        )
+    )
 
 
 def flush(descriptor: int) -> None:

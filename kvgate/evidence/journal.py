@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.codec import canonical, digest, parse_object
 from kvgate.errors import Damaged, NotAllowed, Unwritable
 from kvgate.evidence.chain import Line, scan
@@ -87,7 +88,11 @@ class Journal:
             descriptor = os.open(path, flags | os.O_NOFOLLOW)
         except FileNotFoundError as error:
             raise NotAllowed(
-                f"no evidence at {path.parent}: it has no {path.name}; name the folder of a run"
+                say(
+                    "no evidence at {folder}: it has no {name}; name the folder of a run",
+                    folder=str(path.parent),
+                    name=path.name,
+                )
             ) from error
         except OSError as error:
             raise unwritable(error, _WHAT, path) if write else Damaged(f"{path}: {error.strerror}") from error
@@ -176,7 +181,9 @@ class Journal:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise NotAllowed(f"another process is writing {self.path}: wait until it ends, or stop it") from error
+            raise NotAllowed(
+                say("another process is writing {path}: wait until it ends, or stop it", path=str(self.path))
+            ) from error
         except OSError as error:
             raise unwritable(error, _WHAT + " lock", self.path) from error
 
@@ -194,7 +201,12 @@ class Journal:
                 self._size = line.offset + len(line.raw)
                 self.head = digest(line.raw)
         if not self._offsets:
-            raise Damaged(f"{self.path} has no start line: that run never began; nothing was asked, the folder can go")
+            raise Damaged(
+                say(
+                    "{path} has no start line: that run never began; nothing was asked, the folder can go",
+                    path=str(self.path),
+                )
+            )
         if cut is not None and self._writing:
             self._repair(cut)
         self._synced = self._size

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from checks.phrase import say
 from kvgate.codec import Seal
 from kvgate.errors import CannotTell, HostKeyRefused, NotAllowed, Unwritable
 from kvgate.evidence.blobs import Blobs, merkle_root
@@ -62,7 +63,9 @@ class Evidence:
             root.mkdir(parents=True, exist_ok=True)
             folder.mkdir(mode=0o700)
         except FileExistsError as error:
-            raise NotAllowed(f"there is evidence of a run {run} already: {folder}") from error
+            raise NotAllowed(
+                say("there is evidence of a run {run} already: {folder}", run=run, folder=str(folder))
+            ) from error
         except OSError as error:
             raise unwritable(error, "evidence (folder)", folder) from error
         masker = masker or Masker()

@@ -67,10 +67,14 @@ class Answers:
         began anew, and two of its answers need not be about one machine state.
         """
         if len(self._boots.get(host, ())) > 1:
-            raise CannotTell(f"{host} was rebooted while it was asked: find out why, then run the gate again")
+            raise CannotTell(
+                say("{host} was rebooted while it was asked: find out why, then run the gate again", host=host)
+            )
         place = (host, probe.command(), sample, probe.parse)
         if (host, place[1], sample) not in self._index:  # not kept in mind: it may still be asked later in the run
-            raise CannotTell(f"{host} was not asked in this run: {probe.tool} ({probe.id})")
+            raise CannotTell(
+                say("{host} was not asked in this run: {tool} ({id})", host=host, tool=probe.tool, id=probe.id)
+            )
         if place not in self._facts:
             try:
                 self._facts[place] = self._read(host, probe, sample)

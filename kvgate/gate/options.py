@@ -11,6 +11,7 @@ from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.errors import NotAllowed
 
 GATES = {"G1": "g1_arrival", "G2": "g2_baseline", "G3": "g3_benefit", "G4": "g4_soak"}
@@ -44,7 +45,10 @@ def gate_of(expression: str) -> str | None:
         return None
     if text not in GATES:
         raise NotAllowed(
-            f"found -m {text!r}, wanted one gate alone, such as -m G1: a gate is decided as a whole, one a run"
+            say(
+                "found -m {text!r}, wanted one gate alone, such as -m G1: a gate is decided as a whole, one a run",
+                text=text,
+            )
         )
     return text
 
@@ -59,7 +63,7 @@ def folder(gate: str) -> Path:
     """Where the tests of a gate lie. Raises NotAllowed for a gate that this version does not have."""
     path = gates_root() / GATES[gate]
     if not path.is_dir():
-        raise NotAllowed(f"{gate} is not part of this version of kvgate")
+        raise NotAllowed(say("{gate} is not part of this version of kvgate", gate=gate))
     return path
 
 
@@ -87,8 +91,11 @@ def refuse_unknown_environment() -> None:
     """Raises NotAllowed for a KVGATE_ variable that no gate reads: KVGATE_PLAN=1 must not end in a run."""
     if unknown := sorted(name for name in os.environ if name.startswith("KVGATE_") and name not in KNOWN):
         raise NotAllowed(
-            f"found {', '.join(unknown)} in the environment, wanted only {', '.join(sorted(KNOWN))}: "
-            "other options are given on the command line"
+            say(
+                "found {names} in the environment, wanted only {known}: other options are given on the command line",
+                names=", ".join(unknown),
+                known=", ".join(sorted(KNOWN)),
+            )
         )
 
 
@@ -109,7 +116,7 @@ def from_project(start: Path) -> dict[str, str]:
             try:
                 found = tomllib.loads(file.read_text("utf-8"))
             except (OSError, ValueError) as error:
-                raise NotAllowed(f"{file} cannot be read: {error}") from None
+                raise NotAllowed(say("{path} cannot be read: {why}", path=str(file), why=str(error))) from None
             values = found.get("tool", {}).get("pytest", {}).get("ini_options", {})
             return {key: str(value) for key, value in values.items() if key.startswith("kvgate_")}
     return {}

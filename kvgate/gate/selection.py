@@ -33,7 +33,10 @@ def exact(expression: str, clauses: Collection[str]) -> str:
         name = f"[{found.group().upper()}]"
         if name.lower() not in known:
             raise NotAllowed(
-                f"found -k {found.group()}, wanted a clause or section of the acceptance document: kvgate explain lists them"
+                say(
+                    "found -k {text}, wanted a clause or section of the acceptance document: kvgate explain lists them",
+                    text=found.group(),
+                )
             )
         return name
 

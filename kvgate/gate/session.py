@@ -196,6 +196,8 @@ class GateSession:
         except CannotTell as error:
             judged = self._could_not_tell(test.owed, error)
         except Exception as error:
+            if isinstance(error, Unwritable) and self.run is not None:
+                raise  # evidence that goes while the gate runs: nothing that is judged from here on could be proved
             note = say("kvgate failed on this clause: {kind}: {error}", kind=type(error).__name__, error=str(error))
             judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
             self.remarks.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")

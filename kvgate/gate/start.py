@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from checks.acceptance import Text
 from checks.decision import Owed
+from checks.phrase import say
 from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
@@ -123,7 +124,10 @@ def prepare(options: Options) -> Prepared:
         return _prepare_replay(options)
     if options.inventory is None:
         raise NotAllowed(
-            f"{options.gate} needs to know the rack: pytest -m {options.gate} --inventory FILE (or set KVGATE_INVENTORY)"
+            say(
+                "{gate} needs to know the rack: pytest -m {gate} --inventory FILE (or set KVGATE_INVENTORY)",
+                gate=options.gate,
+            )
         )
     inventory = reader.read(options.inventory)
     _may_be_destroyed(options.allow_destructive, inventory)
@@ -132,7 +136,9 @@ def prepare(options: Options) -> Prepared:
     owed = agreements.what_is_owed(agreement, inventory.rack, str(options.inventory), options.gate)
     _permitted(options, agreement, [item for item, _ in owed])
     if not owed:
-        raise NotAllowed(f"{options.gate} owes nothing on this inventory: it names nothing that a clause is about")
+        raise NotAllowed(
+            say("{gate} owes nothing on this inventory: it names nothing that a clause is about", gate=options.gate)
+        )
     return Prepared(options, inventory, agreement, tuple(owed))
 
 
@@ -141,8 +147,13 @@ def _permitted(options: Options, agreement: Agreement, owed: Sequence[Owed]) -> 
     loading = [item for item in owed if agreement.acceptance.clauses[item.clause].level is not Level.PASSIVE]
     if loading and not options.allow_load and not options.plan:
         raise NotAllowed(
-            f"{options.gate} makes load on the hosts for {len(loading)} of the clauses it owes ({loading[0].clause} first): "
-            f"give --allow-load when nobody else needs the rack; pytest -m {options.gate} --plan shows every command"
+            say(
+                "{gate} makes load on the hosts for {count} of the clauses it owes ({clause} first): give "
+                "--allow-load when nobody else needs the rack; pytest -m {gate} --plan shows every command",
+                gate=options.gate,
+                count=len(loading),
+                clause=loading[0].clause,
+            )
         )
 
 
@@ -162,7 +173,9 @@ def _may_be_destroyed(serials: Sequence[str], inventory: Inventory) -> None:
         ]
     if wrong:
         wanted = f"a disk that may be written raw: {scratch or 'this inventory has none'}"
-        raise NotAllowed(f"--allow-destructive: found {'; '.join(wrong)}; wanted {wanted}")
+        raise NotAllowed(
+            say("--allow-destructive: found {words}; wanted {wanted}", words="; ".join(wrong), wanted=wanted)
+        )
 
 
 def _prepare_replay(options: Options) -> Prepared:
@@ -170,7 +183,9 @@ def _prepare_replay(options: Options) -> Prepared:
     came_to = then(evidence, options.ledger)
     start = evidence.start
     if start.gate != options.gate:
-        raise NotAllowed(f"run {evidence.run} is a run of {start.gate}, not of {options.gate}")
+        raise NotAllowed(
+            say("run {run} is a run of {gate}, not of {wanted}", run=evidence.run, gate=start.gate, wanted=options.gate)
+        )
     try:
         inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
         agreed = agreements.stored(start.acceptance)
@@ -178,8 +193,15 @@ def _prepare_replay(options: Options) -> Prepared:
         if start.code in ("", code_version()):
             raise
         raise NotAllowed(
-            f"run {evidence.run} was made by kvgate {start.code}, whose inventory or acceptance text this version "
-            f"({code_version()}) does not read: {error.faults[0]} ({len(error.faults)} such); judge it with that version"
+            say(
+                "run {run} was made by kvgate {code}, whose inventory or acceptance text this version ({ours}) does "
+                "not read: {fault} ({count} such); judge it with that version",
+                run=evidence.run,
+                code=start.code,
+                ours=code_version(),
+                fault=error.faults[0].phrase,
+                count=len(error.faults),
+            )
         ) from error
     _may_be_destroyed(options.allow_destructive, inventory)
     agreement = agreements.read() if options.replay_by == "installed" else agreed
@@ -192,7 +214,9 @@ def _owed(agreement: Agreement, inventory: Inventory, gate: str) -> list[tuple[O
     try:
         return owed(agreement.acceptance, inventory.rack, gate)
     except KeyError as error:
-        raise NotAllowed(f"the agreement selects on trait {error}, which this version does not know") from None
+        raise NotAllowed(
+            say("the agreement selects on trait {why}, which this version does not know", why=str(error))
+        ) from None
 
 
 def transport_for(inventory: Inventory) -> Transport:
@@ -322,12 +346,15 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     gate = prepared.options.gate
     run = ledger.unfinished(prepared.inventory.rack.campaign, gate)
     if run is None:
-        raise NotAllowed(f"no unfinished run of {gate} in this campaign: leave --only-stale away")
+        raise NotAllowed(say("no unfinished run of {gate} in this campaign: leave --only-stale away", gate=gate))
     same = (prepared.agreement.digest, prepared.inventory.fingerprint, prepared.inventory.text_digest)
     if (run.acceptance_digest, run.fingerprint, run.inventory_digest) != same:  # one word of the order is another order
         raise NotAllowed(
-            f"run {run.id} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
-            "leave --only-stale away and start a new attempt"
+            say(
+                "run {run} was started on another inventory or acceptance text; its verdicts do not belong to this one: "
+                "leave --only-stale away and start a new attempt",
+                run=run.id,
+            )
         )
     session.run = run
     session.before = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id).before
@@ -351,7 +378,12 @@ def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
             return Evidence.open(folder, write=True)
     if judged or run.host != socket.gethostname():
         raise NotAllowed(
-            f"run {run.id} was begun on {run.host} and its evidence is not here: found no {run.evidence}; go on where it "
-            "lies, or bring that folder here and name its parent with --evidence, or leave --only-stale away"
+            say(
+                "run {id} was begun on {host} and its evidence is not here: found no {evidence}; go on where it "
+                "lies, or bring that folder here and name its parent with --evidence, or leave --only-stale away",
+                id=run.id,
+                host=run.host,
+                evidence=run.evidence,
+            )
         )
     return _evidence(prepared, run)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks.decision import Owed
+from checks.phrase import joined, say
 from checks.verdict import Outcome
 from kvgate.codec import Seal, canonical, parse_object, verdict_from_json, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Refused, Unwritable
@@ -66,16 +67,26 @@ def find_run(options: Options, name: str) -> Path:
         return found[0]
     if name and len(found) > 1:
         raise NotAllowed(
-            f"{len(found)} runs below {options.evidence} begin with {name!r}: {found[0].name}, {found[1].name}, ...; "
-            "write more of it"
+            say(
+                "{count} runs below {folder} begin with {name!r}: {first}, {second}, ...; write more of it",
+                count=len(found),
+                folder=str(options.evidence),
+                name=name,
+                first=found[0].name,
+                second=found[1].name,
+            )
         )
     where = _by_ledger(options.ledger, name)
     if where is not None and (where / "journal.jsonl").is_file():
         return where
-    raise NotAllowed(
-        f"found no run {name!r}: neither a folder with a journal.jsonl nor a run below {options.evidence}"
-        + (f", and {where}, where the ledger says that it lay, has none" if where else "")
+    found_none = say(
+        "found {name!r}, wanted a run below {folder} or a folder with a journal.jsonl: `kvgate runs` lists them, "
+        "--evidence names another folder",
+        name=name,
+        folder=str(options.evidence),
     )
+    gone = say("{path}, where the ledger says that it lay, has none", path=str(where))
+    raise NotAllowed(joined([found_none, gone]) if where else found_none)
 
 
 def _by_ledger(ledger: str, name: str) -> Path | None:
@@ -129,7 +140,14 @@ def _vouched(evidence: Evidence, book: Ledger) -> bool:
     last = entries[-1]
     check = evidence.verify(Seal(last.evidence_lines, last.evidence_head, last.evidence_root))
     if check.problems:
-        raise _SealedOther(f"evidence {evidence.path} is not what the ledger sealed on {last.utc}: {check.problems[0]}")
+        raise _SealedOther(
+            say(
+                "evidence {path} is not what the ledger sealed on {day}: {why}",
+                path=str(evidence.path),
+                day=str(last.utc),
+                why=check.problems[0],
+            )
+        )
     return True
 
 

@@ -9,21 +9,20 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from checks.phrase import Phrase, plain, say
+from checks.units import UnitError
 from kvgate.errors import Fault
 from kvgate.inventory.strict_yaml import Document, Key, Spelled
-
-#: How a fault about a left placeholder begins.
-PLACEHOLDER = "the placeholder"
 
 _SHOWN = 3  # places of one fault; the rest is counted
 
 _PATTERNS = {
-    r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$": "a PCI address such as 0000:41:00.0 (lower case)",
-    r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$": "a MAC address such as b8:3f:d2:10:00:0a (lower case, in quotes)",
-    r"^SHA256:[A-Za-z0-9+/]{43}$": "an OpenSSH fingerprint such as SHA256:... (43 characters, ssh-keygen -lf)",
-    r"^/[A-Za-z0-9_./:-]*$": "an absolute path of letters, digits and _ . / : -",
-    r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$": "an address, a host name or an alias of ssh_config",
-    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": "a name of letters, digits and _ . -, at most 63 characters",
+    r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$": say("a PCI address such as 0000:41:00.0 (lower case)"),
+    r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$": say("a MAC address such as b8:3f:d2:10:00:0a (lower case, in quotes)"),
+    r"^SHA256:[A-Za-z0-9+/]{43}$": say("an OpenSSH fingerprint such as SHA256:... (43 characters, ssh-keygen -lf)"),
+    r"^/[A-Za-z0-9_./:-]*$": say("an absolute path of letters, digits and _ . / : -"),
+    r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$": say("an address, a host name or an alias of ssh_config"),
+    r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$": say("a name of letters, digits and _ . -, at most 63 characters"),
 }
 
 
@@ -49,9 +48,18 @@ def once_each(found: Iterable[Fault]) -> tuple[Fault, ...]:
         else:
             alone.append(fault)
     for alike in places.values():
-        left = [group for (words, _), group in alike.items() if words.startswith(PLACEHOLDER)]
+        left = [group for group in alike.values() if _left(group[0])]
         alone += [_together(group) for group in left or alike.values()]
     return tuple(alone)
+
+
+def placeholder(text: str) -> Phrase:
+    """What is found where somebody still has to decide."""
+    return say("the placeholder {text!r}", text=text)
+
+
+def _left(fault: Fault) -> bool:
+    return isinstance(fault.found, Phrase) and fault.found.template == placeholder("").template
 
 
 def _together(alike: Sequence[Fault]) -> Fault:
@@ -67,46 +75,69 @@ def _in_document(part: str | int) -> bool:
     )
 
 
-def _shown(value: Any, document: Document, path: Key) -> str:
-    if isinstance(value, bool) or value is None:
-        return f"{document.spelled.get(path, value)} (a {'truth value' if value is not None else 'null'})"
+def _shown(value: Any, document: Document, path: Key) -> Phrase:
+    if value is None:
+        return say("{value} (a null)", value=str(document.spelled.get(path, value)))
+    if isinstance(value, bool):
+        return say("{value} (a truth value)", value=document.spelled.get(path, str(value)))
     if isinstance(value, (Spelled, int, float)):
-        return f"{document.spelled.get(path, value)} (a number)"
+        return say("{value} (a number)", value=document.spelled.get(path, str(value)))
     if isinstance(value, (dict, tuple)):
-        return "a mapping" if isinstance(value, dict) else "a list"
-    return repr(value)
+        return say("a mapping") if isinstance(value, dict) else say("a list")
+    return plain(repr(value))
 
 
-def _words(kind: str, item: Any, document: Document, path: Key, model: type[BaseModel]) -> tuple[str, str, bool]:
+#: What pydantic wants, by the name of its complaint; what is not here is told in its own English words.
+_KINDS = {
+    "int_type": say("a whole number"), "bool_type": say("true or false"), "float_type": say("a number"),
+    "model_type": say("a mapping"), "dict_type": say("a mapping"), "mapping_type": say("a mapping"),
+    "tuple_type": say("a list"), "date_type": say("a date such as 2026-11-30"),
+    "date_parsing": say("a date such as 2026-11-30"), "date_from_datetime_parsing": say("a date such as 2026-11-30"),
+}  # fmt: skip
+_BOUNDS = {
+    "greater_than_equal": ("ge", say("at least {bound}", bound="")), "less_than_equal": ("le", say("at most {bound}", bound="")),
+    "string_too_short": ("min_length", say("at least {bound} characters", bound="")),
+    "string_too_long": ("max_length", say("at most {bound} characters", bound="")),
+}  # fmt: skip
+
+
+def _words(kind: str, item: Any, document: Document, path: Key, model: type[BaseModel]) -> tuple[Phrase, Phrase, bool]:
     value, context = item["input"], item.get("ctx", {})
     found = _shown(value, document, path)
     if kind == "missing":
-        return "nothing", f"the key {path[-1]!r}", False
+        return say("nothing"), say("the key {name!r}", name=str(path[-1])), False
     if kind == "extra_forbidden":
         known = _known_keys(model, path)
         near = difflib.get_close_matches(str(path[-1]), known, n=1)
-        wanted = f"{near[0]!r} (known: {', '.join(known)})" if near else f"one of {', '.join(known)}"
-        return f"the unknown key {path[-1]!r}", wanted, True
+        wanted = say("one of {words}", words=", ".join(known))
+        if near:
+            wanted = say("{name!r} (known: {words})", name=near[0], words=", ".join(known))
+        return say("the unknown key {name!r}", name=str(path[-1])), wanted, True
     if kind == "string_type":
         spelled = document.spelled.get(path)
-        quoted = f'text; put it in quotes: "{spelled}"' if spelled is not None else "text"
-        return found, quoted, False
-    if kind == "string_pattern_mismatch":
-        return found, _PATTERNS.get(context.get("pattern", ""), f"text like {context.get('pattern')}"), False
-    if kind == "literal_error":
-        return found, f"one of {context.get('expected')}", False
-    if kind in ("int_type", "bool_type", "float_type"):
         return (
             found,
-            {"int_type": "a whole number", "bool_type": "true or false", "float_type": "a number"}[kind],
+            say('text; put it in quotes: "{text}"', text=spelled) if spelled is not None else say("text"),
             False,
         )
+    if kind == "string_pattern_mismatch":
+        pattern = str(context.get("pattern"))
+        return found, _PATTERNS.get(pattern, say("text like {pattern}", pattern=pattern)), False
+    if kind == "literal_error":
+        return found, say("one of {words}", words=str(context.get("expected")).replace(" or ", ", ")), False
+    if kind in _KINDS:
+        return found, _KINDS[kind], False
+    if kind in _BOUNDS and _BOUNDS[kind][0] in context:
+        name, wanted = _BOUNDS[kind]
+        return found, replace(wanted, values=(("bound", context[name]),)), False
     if kind == "value_error":
-        message = str(context.get("error", item["msg"]))
-        before, comma, wanted = message.partition(", wanted ")
-        return (before.removeprefix("found "), wanted, False) if comma else (found, message, False)
-    wanted = item["msg"].removeprefix("Input should be ").removeprefix("Value should ")
-    return found, wanted, False
+        error = context.get("error")
+        if isinstance(error, UnitError):
+            return error.found, error.wanted, False
+        message = str(error or item["msg"])
+        before, comma, rest = message.partition(", wanted ")
+        return (plain(before.removeprefix("found ")), plain(rest), False) if comma else (found, plain(message), False)
+    return found, plain(item["msg"].removeprefix("Input should be ").removeprefix("Value should ")), False
 
 
 def _known_keys(model: type[BaseModel], path: Key) -> list[str]:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+from checks.phrase import Phrase, listed, plain, say
 from kvgate.errors import Fault
 from kvgate.inventory.model import Rack
 from kvgate.inventory.strict_yaml import Document, Key
 
 SIDES = ("vendor", "customer")
 _LIMIT_BYTES = 2**16
-_WANTED = "an Ed25519 public key as ssh-keygen -t ed25519 writes it (ssh-ed25519 AAAA...), or its PEM form"
+_WANTED = say("an Ed25519 public key as ssh-keygen -t ed25519 writes it (ssh-ed25519 AAAA...), or its PEM form")
 
 
 def one_file_each(document: Document, rack: Rack) -> Iterator[Fault]:
     """Faults that the text alone shows: a side that is missing, one file for two."""
     if missing := [side for side in SIDES if side not in rack.parties]:
-        found = ", ".join(rack.parties) or "nobody"
-        yield document.fault(("parties",), found, f"both sides that sign: {' and '.join(missing)} missing")
+        names = plain(", ".join(rack.parties)) if rack.parties else say("nobody")
+        yield document.fault(("parties",), names, say("both sides that sign: {words} missing", words=listed(missing)))
     seen: dict[str, str] = {}
     for name, party in rack.parties.items():
         file = str(PurePosixPath(party.key))
         if file in seen:
-            found = f"{party.key}, the key of {seen[file]} too"
-            yield document.fault(("parties", name, "key"), found, "a key of its own for each side")
+            found = say("{key}, the key of {other} too", key=party.key, other=seen[file])
+            yield document.fault(("parties", name, "key"), found, say("a key of its own for each side"))
         seen.setdefault(file, name)
 
 
@@ -35,27 +37,37 @@ def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
         place: Key = ("parties", name, "key")
         path = folder / Path(party.key).expanduser()
         try:
-            if path.stat().st_size > _LIMIT_BYTES:
-                yield document.fault(place, f"{path}: more than {_LIMIT_BYTES} bytes", _WANTED)
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                yield document.fault(place, say("{path}: a folder, pipe or device", path=str(path)), _WANTED)
+                continue
+            if status.st_size > _LIMIT_BYTES:
+                yield document.fault(
+                    place, say("{path}: more than {count} bytes", path=str(path), count=_LIMIT_BYTES), _WANTED
+                )
                 continue
             raw = path.read_bytes()
         except OSError as error:
             if not (rack.simulated and isinstance(error, FileNotFoundError)):
-                yield document.fault(place, f"{path}: {error.strerror or error}", _WANTED)
+                yield document.fault(place, plain(f"{path}: {error.strerror or error}"), _WANTED)
             continue
         public = _public(raw)
-        if isinstance(public, str):
-            yield document.fault(place, f"{path}: {public}", _WANTED)
+        if isinstance(public, Phrase):
+            yield document.fault(place, say("{path}: {what}", path=str(path), what=public), _WANTED)
         elif public in seen:
-            yield document.fault(place, f"{path}: the key of {seen[public]} too", "a key of its own for each side")
+            yield document.fault(
+                place,
+                say("{path}: the key of {other} too", path=str(path), other=seen[public]),
+                say("a key of its own for each side"),
+            )
         else:
             seen[public] = name
 
 
-def _public(raw: bytes) -> bytes | str:
+def _public(raw: bytes) -> bytes | Phrase:
     """Return the 32 bytes of the key, or what stands there instead."""
     if b"PRIVATE KEY" in raw:
-        return "a private key: take it away from there, and make a new one if anybody could read it"
+        return say("a private key: take it away from there, and make a new one if anybody could read it")
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key, load_ssh_public_key
@@ -63,7 +75,7 @@ def _public(raw: bytes) -> bytes | str:
     try:
         key = load_pem_public_key(raw) if raw.lstrip().startswith(b"-----") else load_ssh_public_key(raw.strip())
     except (ValueError, UnsupportedAlgorithm):
-        return "no public key"
+        return say("no public key")
     if not isinstance(key, Ed25519PublicKey):
-        return f"a key of another kind ({type(key).__name__.strip('_')})"
+        return say("a key of another kind ({kind})", kind=type(key).__name__.strip("_"))
     return key.public_bytes_raw()

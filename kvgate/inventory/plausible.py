@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from ipaddress import ip_interface, ip_network
 
+from checks.phrase import Phrase, plain, say
 from checks.units import show_bytes, show_rate
 from kvgate.errors import Fault
 from kvgate.inventory.model import Accelerators, Connection, Fabric, Host, Nic, Rack, Raid, System
@@ -54,17 +55,23 @@ def impossible(document: Document, rack: Rack, today: date | None = None) -> Ite
             yield from _cards(document, (*here, "accelerators"), host.accelerators, rack.simulated)
         for index, disk in enumerate(host.disks):
             if not rack.simulated:
-                yield from _size(document, (*here, "disks", index, "capacity"), disk.capacity, "disk", "an NVMe disk")
+                yield from _size(
+                    document, (*here, "disks", index, "capacity"), disk.capacity, "disk", say("an NVMe disk")
+                )
             if disk.scratch and disk.role == "system":
                 place = (*here, "disks", index, "scratch")
-                yield document.fault(place, "true on the disk that the system stands on", "false")
+                yield document.fault(place, say("true on the disk that the system stands on"), "false")
 
 
 def _dates(document: Document, rack: Rack, today: date) -> Iterator[Fault]:
     # The day begins 14 hours before UTC at the easternmost place; a declaration made there this morning is no lie.
     for index, declaration in enumerate(rack.declared):
         if not _FIRST_DAY <= declaration.on <= today + timedelta(days=1):
-            wanted = f"the day on which somebody looked: {_FIRST_DAY} to today, {today} (clock of this machine)"
+            wanted = say(
+                "the day on which somebody looked: {first} to today, {today} (clock of this machine)",
+                first=str(_FIRST_DAY),
+                today=str(today),
+            )
             yield document.fault(("declared", index, "on"), str(declaration.on), wanted)
 
 
@@ -73,34 +80,46 @@ def _fabric(document: Document, fabric: Fabric) -> Iterator[Fault]:
         dscp, ecn = divmod(fabric.traffic_class, 4)
         ways = ", ".join(str(4 * fabric.dscp + bits) for bits in (0, 1, 2))
         if dscp != fabric.dscp:
-            found = f"{fabric.traffic_class}, which is DSCP {dscp}"
-            yield document.fault(("fabric", "traffic_class"), found, f"DSCP {fabric.dscp}, so one of {ways}")
+            found = say("{traffic_class}, which is DSCP {dscp}", traffic_class=fabric.traffic_class, dscp=dscp)
+            yield document.fault(
+                ("fabric", "traffic_class"), found, say("DSCP {dscp}, so one of {ways}", dscp=fabric.dscp, ways=ways)
+            )
         elif ecn == 3:
-            found = f"{fabric.traffic_class}, whose ECN bits already say congested (3)"
-            yield document.fault(("fabric", "traffic_class"), found, f"one of {ways}")
+            found = say("{traffic_class}, whose ECN bits already say congested (3)", traffic_class=fabric.traffic_class)
+            yield document.fault(("fabric", "traffic_class"), found, say("one of {ways}", ways=ways))
     if fabric.roce_mtu not in _ROCE_MTU:
-        wanted = f"one of {', '.join(map(str, _ROCE_MTU))}"
-        yield document.fault(("fabric", "roce_mtu"), f"{fabric.roce_mtu}", wanted)
+        wanted = say("one of {words}", words=", ".join(map(str, _ROCE_MTU)))
+        yield document.fault(("fabric", "roce_mtu"), str(fabric.roce_mtu), wanted)
     elif fabric.roce_mtu + _ROCE_HEADERS > fabric.mtu:
-        found = f"{fabric.roce_mtu}, which with its headers does not fit into frames of {fabric.mtu}"
-        yield document.fault(("fabric", "roce_mtu"), found, f"at most {fabric.mtu - _ROCE_HEADERS}")
+        found = say(
+            "{roce_mtu}, which with its headers does not fit into frames of {mtu}",
+            roce_mtu=fabric.roce_mtu,
+            mtu=fabric.mtu,
+        )
+        yield document.fault(("fabric", "roce_mtu"), found, say("at most {bound}", bound=fabric.mtu - _ROCE_HEADERS))
     for index, network in enumerate(fabric.networks):
         try:
             ip_network(network)
         except ValueError as error:
-            wanted = "a network such as 192.168.100.0/24"
-            yield document.fault(("fabric", "networks", index), f"{network!r} ({error})", wanted)
+            wanted = say("a network such as 192.168.100.0/24")
+            yield document.fault(("fabric", "networks", index), plain(f"{network!r} ({error})"), wanted)
 
 
 def _nic(document: Document, place: Key, nic: Nic, fabric: Fabric | None) -> Iterator[Fault]:
     least = _STORAGE_AT_LEAST if nic.role == "storage" else 0
     if nic.speed not in _ETHERNET or nic.speed < least:
         rates = ", ".join(show_rate(rate) for rate in sorted(_ETHERNET) if rate >= max(least, 10**9))
-        yield document.fault((*place, "speed"), show_rate(nic.speed), f"a rate of Ethernet: {rates}")
+        yield document.fault((*place, "speed"), show_rate(nic.speed), say("a rate of Ethernet: {rates}", rates=rates))
     if int(nic.mac[:2], 16) & 1 or nic.mac == "00:00:00:00:00:00":
-        yield document.fault((*place, "mac"), f"{nic.mac}, which no port carries", "the address of one port")
+        yield document.fault(
+            (*place, "mac"), say("{mac}, which no port carries", mac=nic.mac), say("the address of one port")
+        )
     if nic.numa is not None and nic.numa < 0:
-        yield document.fault((*place, "numa"), f"{nic.numa}, the kernel's word for not known", "a node, or no such key")
+        yield document.fault(
+            (*place, "numa"),
+            say("{numa}, the kernel's word for not known", numa=nic.numa),
+            say("a node, or no such key"),
+        )
     if nic.address is not None:
         yield from _address(document, (*place, "address"), nic, fabric)
 
@@ -109,14 +128,18 @@ def _address(document: Document, place: Key, nic: Nic, fabric: Fabric | None) ->
     try:
         found = ip_interface(nic.address or "")
     except ValueError:
-        yield document.fault(place, repr(nic.address), "an IP address such as 192.168.100.10")
+        yield document.fault(place, repr(nic.address), say("an IP address such as 192.168.100.10"))
         return
     address, network = found.ip, found.network
     small = network.num_addresses <= 2  # /31 and /127 use both ends, /32 is no network
     if address.is_multicast or address.is_unspecified or address.is_loopback or address.is_reserved:
-        yield document.fault(place, f"{address}, which no port carries", "the address of one port")
+        yield document.fault(
+            place, say("{address}, which no port carries", address=str(address)), say("the address of one port")
+        )
     elif not small and (address == network.network_address or address == network.broadcast_address):
-        yield document.fault(place, f"{found}, the network itself or its broadcast", "the address of one port")
+        yield document.fault(
+            place, say("{found}, the network itself or its broadcast", found=str(found)), say("the address of one port")
+        )
     networks = []
     for one in fabric.networks if fabric is not None and nic.role == "storage" else ():
         try:
@@ -124,29 +147,39 @@ def _address(document: Document, place: Key, nic: Nic, fabric: Fabric | None) ->
         except ValueError:  # named at its own place
             return
     if networks and not any(address in one for one in networks):
-        wanted = f"an address of {', '.join(map(str, networks))}, as fabric.networks says"
-        yield document.fault(place, f"{address}, outside the storage network", wanted)
+        wanted = say("an address of {words}, as fabric.networks says", words=", ".join(map(str, networks)))
+        yield document.fault(place, say("{address}, outside the storage network", address=str(address)), wanted)
 
 
 def _connection(document: Document, place: Key, link: Connection) -> Iterator[Fault]:
     if _NQN.fullmatch(link.nqn) is None or len(link.nqn.encode()) > 223:
-        wanted = "an NVMe name such as nqn.2014-08.org.nvmexpress:uuid:..., at most 223 bytes"
+        wanted = say("an NVMe name such as nqn.2014-08.org.nvmexpress:uuid:..., at most 223 bytes")
         yield document.fault((*place, "nqn"), repr(link.nqn), wanted)
     if link.ctrl_loss >= 0 and link.fast_io_fail > link.ctrl_loss:
-        found = f"{link.fast_io_fail} s, after the controller is given up ({link.ctrl_loss} s)"
-        yield document.fault((*place, "fast_io_fail"), found, "at most ctrl_loss")
+        found = say(
+            "{fast_io_fail} s, after the controller is given up ({ctrl_loss} s)",
+            fast_io_fail=link.fast_io_fail,
+            ctrl_loss=link.ctrl_loss,
+        )
+        yield document.fault((*place, "fast_io_fail"), found, say("at most ctrl_loss"))
     if 0 <= link.ctrl_loss < link.reconnect_delay:
-        found = f"{link.reconnect_delay} s, after the controller is given up ({link.ctrl_loss} s)"
-        yield document.fault((*place, "reconnect_delay"), found, "at most ctrl_loss")
+        found = say(
+            "{reconnect_delay} s, after the controller is given up ({ctrl_loss} s)",
+            reconnect_delay=link.reconnect_delay,
+            ctrl_loss=link.ctrl_loss,
+        )
+        yield document.fault((*place, "reconnect_delay"), found, say("at most ctrl_loss"))
 
 
 def _raid(document: Document, place: Key, raid: Raid) -> Iterator[Fault]:
     low, high = _SIZES["chunk"]
     if raid.level != "raid1" and (not low <= raid.chunk <= high or raid.chunk % low):
-        wanted = "a multiple of 4 KiB up to 64 MiB, such as 512 KiB"
-        yield document.fault((*place, "chunk"), f"{raid.chunk} bytes", wanted)
+        wanted = say("a multiple of 4 KiB up to 64 MiB, such as 512 KiB")
+        yield document.fault((*place, "chunk"), say("{chunk} bytes", chunk=raid.chunk), wanted)
     if raid.level != "raid0" and raid.members < 2:
-        yield document.fault((*place, "members"), f"{raid.members} for {raid.level}", "at least 2")
+        yield document.fault(
+            (*place, "members"), say("{members} for {level}", members=raid.members, level=raid.level), say("at least 2")
+        )
 
 
 def _lanes(document: Document, here: Key, host: Host) -> Iterator[Fault]:
@@ -157,31 +190,40 @@ def _lanes(document: Document, here: Key, host: Host) -> Iterator[Fault]:
     }
     for part, lanes in links.items():
         if lanes not in _LANES:
-            wanted = f"one of {', '.join(map(str, _LANES))}"
-            yield document.fault((*here, *part, "pcie", "lanes"), f"{lanes}", wanted)
+            wanted = say("one of {words}", words=", ".join(map(str, _LANES)))
+            yield document.fault((*here, *part, "pcie", "lanes"), str(lanes), wanted)
 
 
 def _system(document: Document, place: Key, system: System, simulated: bool) -> Iterator[Fault]:
     for name, agreed in (("cmdline", system.cmdline), ("sysctl", system.sysctl), ("modules", system.modules)):
         if not agreed and (*place, name) in document.keys:
-            yield document.fault((*place, name), "an empty list", "what was agreed, or no such key", key=True)
+            yield document.fault((*place, name), say("an empty list"), say("what was agreed, or no such key"), key=True)
     if system.cpu.cores % system.cpu.sockets:
-        found = f"{system.cpu.cores} in {system.cpu.sockets} sockets"
-        yield document.fault((*place, "cpu", "cores"), found, "physical cores of all sockets, the same in each")
+        found = say("{cores} in {sockets} sockets", cores=system.cpu.cores, sockets=system.cpu.sockets)
+        yield document.fault((*place, "cpu", "cores"), found, say("physical cores of all sockets, the same in each"))
     if not simulated:
-        yield from _size(document, (*place, "memory", "size"), system.memory.size, "memory", "main memory")
+        yield from _size(document, (*place, "memory", "size"), system.memory.size, "memory", say("main memory"))
 
 
 def _cards(document: Document, place: Key, cards: Accelerators, simulated: bool) -> Iterator[Fault]:
     if not simulated:
-        yield from _size(document, (*place, "memory"), cards.memory, "card", "the memory of one accelerator")
+        yield from _size(document, (*place, "memory"), cards.memory, "card", say("the memory of one accelerator"))
     makers = [platform for platform, model in _MAKERS.items() if model.search(cards.model)]
     if makers and cards.platform not in makers:
-        yield document.fault((*place, "platform"), f"{cards.platform} with a {cards.model}", " or ".join(makers))
+        yield document.fault(
+            (*place, "platform"),
+            say("{platform} with a {model}", platform=cards.platform, model=cards.model),
+            say("one of {words}", words=", ".join(makers)),
+        )
 
 
-def _size(document: Document, place: Key, size: int, kind: str, what: str) -> Iterator[Fault]:
+def _size(document: Document, place: Key, size: int, kind: str, what: Phrase) -> Iterator[Fault]:
     low, high = _SIZES[kind]
     if not low <= size <= high:
-        wanted = f"{what}, {show_bytes(low)} to {show_bytes(high)}: look at the unit"
+        wanted = say(
+            "{what}, {low} to {high}: look at the unit",
+            what=what,
+            low=show_bytes(low),
+            high=show_bytes(high),
+        )
         yield document.fault(place, show_bytes(size), wanted)

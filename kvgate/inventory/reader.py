@@ -6,16 +6,17 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
 
+from checks.phrase import plain, say
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import parties, strict_yaml
-from kvgate.inventory.faults import PLACEHOLDER, faults, once_each
+from kvgate.inventory.faults import faults, once_each, placeholder
 from kvgate.inventory.model import Rack
 from kvgate.inventory.plausible import impossible
 from kvgate.inventory.relations import contradictions
@@ -67,11 +68,11 @@ def parse(text: str, file: str = "inventory") -> Inventory:
 def _check(document: Document, folder: FilePath | None = None) -> Inventory:
     """Check everything; key files only where the inventory is a file itself and not the text of a stored run."""
     found = list(document.faults)
-    found += [
-        document.fault(path, f"{PLACEHOLDER} {text!r}", "the real value") for path, text in _placeholders(document)
-    ]
+    found += [document.fault(path, placeholder(text), say("the real value")) for path, text in _placeholders(document)]
     if not isinstance(document.data, dict):
-        raise BadInput((document.fault((), "no mapping", "the keys of an inventory: rack, campaign, parties, hosts"),))
+        raise BadInput(
+            (document.fault((), say("no mapping"), say("the keys of an inventory: rack, campaign, parties, hosts")),)
+        )
     data = _with_profiles(document, found)
     rack: Rack | None = None
     try:
@@ -114,29 +115,43 @@ def _with_profiles(document: Document, found: list[Fault]) -> dict[str, Any]:
     if not isinstance(hosts, dict):
         return data
     merged: dict[str, Any] = {}
+    every: tuple[dict[Key, Any], ...] = (document.keys, document.values, document.spelled)
+    tables = [(table, _by_profile(table)) for table in every]
     for name, host in hosts.items():
         merged[name] = host
         if not isinstance(host, dict) or "profile" not in host:
             continue
         profile = host["profile"]
         if not isinstance(profiles, dict) or not isinstance(profiles.get(profile), dict):
-            known = ", ".join(profiles) if isinstance(profiles, dict) else "none"
-            found.append(document.fault(("hosts", name, "profile"), repr(profile), f"a profile of this file: {known}"))
+            known = plain(", ".join(profiles)) if isinstance(profiles, dict) and profiles else say("none")
+            wanted = say("a profile of this file: {known}", known=known)
+            found.append(document.fault(("hosts", name, "profile"), repr(profile), wanted))
             continue
         merged[name] = {**profiles[profile], **host}
-        for table in (document.keys, document.values, document.spelled):
-            _point_to_profile(table, name, profile, host)
+        for table, places in tables:
+            _point_to_profile(table, places.get(profile, ()), name, host)
     data["hosts"] = merged
     return data
 
 
-def _point_to_profile(table: dict[Key, Any], name: str, profile: str, host: dict[str, Any]) -> None:
-    for path, place in list(table.items()):
-        if len(path) > 2 and path[:2] == ("profiles", profile) and path[2] not in host:
-            table[("hosts", name, *path[2:])] = place
+def _by_profile(table: dict[Key, Any]) -> dict[str | int, list[tuple[Key, Any]]]:
+    """Places below each profile, by the keys below it: looked up once, not once a host."""
+    found: dict[str | int, list[tuple[Key, Any]]] = defaultdict(list)
+    for path, place in table.items():
+        if len(path) > 2 and path[0] == "profiles":
+            found[path[1]].append((path[2:], place))
+    return found
 
 
-_UNIQUE = {"serial": "serial", "mac": "MAC address", "host_key": "host key"}
+def _point_to_profile(
+    table: dict[Key, Any], places: Iterable[tuple[Key, Any]], name: str, host: dict[str, Any]
+) -> None:
+    for path, place in places:
+        if path[0] not in host:
+            table[("hosts", name, *path)] = place
+
+
+_UNIQUE = {"serial": say("serial"), "mac": say("MAC address"), "host_key": say("host key"), "address": say("address")}
 
 
 def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
@@ -144,7 +159,7 @@ def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
     for path, value in _leaves(data.get("hosts"), ("hosts",)):
         if not isinstance(value, str) or not path:
             continue
-        if path[-1] in _UNIQUE:
+        if path[-1] != "address" and path[-1] in _UNIQUE:
             seen[str(path[-1]), value].append(path)
         elif path[-1] == "address" and (len(path) == 3 or "nics" in path):
             port = _port(data, path) if len(path) == 3 else ""
@@ -152,10 +167,9 @@ def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
     for (kind, value), paths in seen.items():
         first = document.values.get(paths[0], (0, 0))
         for path in paths[1:]:
-            word = _UNIQUE.get(kind, kind)
-            yield document.fault(
-                path, f"{word} {value!r} a second time (first on line {first[0]})", f"each {word} once"
-            )
+            what = _UNIQUE[kind]
+            twice = say("{what} {value!r} a second time (first on line {line})", what=what, value=value, line=first[0])
+            yield document.fault(path, twice, say("each {what} once", what=what))
 
 
 def _port(data: dict[str, Any], path: Key) -> str:

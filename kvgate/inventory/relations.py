@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import lru_cache
 from ipaddress import ip_address
 
+from checks.phrase import say
 from checks.units import show_bytes
 from kvgate.errors import Fault
 from kvgate.inventory.calendar import GATES
@@ -23,7 +25,9 @@ def contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
     """Everything that would let a gate pass by asking nothing, or that can never hold."""
     for role in ("array", "node"):
         if not any(host.role == role for host in rack.hosts.values()):
-            yield document.fault(("hosts",), f"no host of role {role}", "an array and the nodes that use it")
+            yield document.fault(
+                ("hosts",), say("no host of role {role}", role=role), say("an array and the nodes that use it")
+            )
     yield from _calendar(document, rack)
     for name, host in rack.hosts.items():
         here: Key = ("hosts", name)
@@ -43,15 +47,25 @@ def _calendar(document: Document, rack: Rack) -> Iterator[Fault]:
         planned = calendar.of(gate)
         here: Key = ("calendar", "gates", gate)
         if planned.start < before:
-            yield document.fault((*here, "start"), str(planned.start), f"{before} or later, as what comes before it")
+            yield document.fault(
+                (*here, "start"),
+                str(planned.start),
+                say("{before} or later, as what comes before it", before=str(before)),
+            )
         if planned.end < planned.start:
-            yield document.fault((*here, "end"), f"{planned.end}, before its start", f"{planned.start} or later")
+            yield document.fault(
+                (*here, "end"),
+                say("{end}, before its start", end=str(planned.end)),
+                say("{start} or later", start=str(planned.start)),
+            )
         if planned.end > last:
             yield document.fault(
-                (*here, "end"), str(planned.end), f"{last} or earlier, the end of week {calendar.weeks}"
+                (*here, "end"),
+                str(planned.end),
+                say("{last} or earlier, the end of week {weeks}", last=str(last), weeks=calendar.weeks),
             )
         if planned.valid < 1:
-            yield document.fault((*here, "valid"), f"{planned.valid} d", "at least 1 d")
+            yield document.fault((*here, "valid"), say("{valid} d", valid=planned.valid), say("at least 1 d"))
         before = planned.start
 
 
@@ -61,24 +75,31 @@ def _storage(document: Document, here: Key, host: Host) -> Iterator[Fault]:
         if host.access != "none" and members != raid.members:
             yield document.fault(
                 (*here, "raid", index, "members"),
-                f"{raid.members} members, but {members} disks of role member",
-                "the same number",
+                say("{members} members, but {disks} disks of role member", members=raid.members, disks=members),
+                say("the same number"),
             )
     if host.role == "node" and not host.raid:
         for index, disk in enumerate(host.disks):
             if disk.role == "member":
-                wanted = "role: baseline or role: system, or the raid that it is a member of"
-                yield document.fault((*here, "disks", index), f"{disk.serial} as member, but no raid here", wanted)
+                wanted = say("role: baseline or role: system, or the raid that it is a member of")
+                yield document.fault(
+                    (*here, "disks", index), say("{serial} as member, but no raid here", serial=disk.serial), wanted
+                )
     for index, mount in enumerate(host.mounts):
         if both := sorted(set(mount.options) & set(mount.forbidden)):
-            found = f"{', '.join(both)}, which options asks for"
-            yield document.fault((*here, "mounts", index, "forbidden"), found, "each word in one of the two")
+            found = say("{words}, which options asks for", words=", ".join(both))
+            yield document.fault((*here, "mounts", index, "forbidden"), found, say("each word in one of the two"))
         if mount.path != "/" and (mount.path.endswith("/") or "//" in mount.path):
             clean = "/" + "/".join(part for part in mount.path.split("/") if part)
-            yield document.fault((*here, "mounts", index, "path"), mount.path, f"{clean}, as the kernel writes it")
+            yield document.fault(
+                (*here, "mounts", index, "path"), mount.path, say("{path}, as the kernel writes it", path=clean)
+            )
         if mount.device is not None and _PASSING.fullmatch(mount.device):
-            wanted = "a name that lasts: /dev/disk/by-id/..., /dev/md/..., or none (the source is then found by serial or NQN)"
-            yield document.fault((*here, "mounts", index, "device"), f"{mount.device}, which changes at boot", wanted)
+            wanted = say(
+                "a name that lasts: /dev/disk/by-id/..., /dev/md/..., or none (the source is then found by serial or NQN)"
+            )
+            found = say("{device}, which changes at boot", device=mount.device)
+            yield document.fault((*here, "mounts", index, "device"), found, wanted)
 
 
 def _stripes(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[Fault]:
@@ -90,15 +111,25 @@ def _stripes(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[
         chunk: int | None = mount.chunk
         if mount.stripe is None:
             if chunk is not None:
-                yield document.fault((*place, "chunk"), "a chunk without a stripe", "stripe: the number of data disks")
+                yield document.fault(
+                    (*place, "chunk"), say("a chunk without a stripe"), say("stripe: the number of data disks")
+                )
         elif mount.filesystem in _NETWORK:
-            yield document.fault((*place, "stripe"), f"a stripe on {mount.filesystem}", "no stripe: its server has it")
+            yield document.fault(
+                (*place, "stripe"),
+                say("a stripe on {filesystem}", filesystem=mount.filesystem),
+                say("no stripe: its server has it"),
+            )
         elif chunk is None:
-            yield document.fault((*place, "stripe"), "a stripe without its chunk", "chunk: as the array has it")
+            yield document.fault(
+                (*place, "stripe"), say("a stripe without its chunk"), say("chunk: as the array has it")
+            )
         elif ways and (mount.stripe, chunk) not in ways:
             wanted = " or ".join(f"{disks} x {_kib(size)}" for disks, size in ways)
-            found = f"{mount.stripe} x {_kib(chunk)}"
-            yield document.fault((*place, "stripe"), found, f"{wanted}, as raid says (data disks x chunk)")
+            found = say("{stripe} x {kib}", stripe=mount.stripe, kib=_kib(chunk))
+            yield document.fault(
+                (*place, "stripe"), found, say("{wanted}, as raid says (data disks x chunk)", wanted=wanted)
+            )
         else:
             yield from _too_large(document, place, mount, host, rack)
 
@@ -117,28 +148,38 @@ def _too_large(document: Document, place: Key, mount: Mount, host: Host, rack: R
     owners = [one for one in (host, *rack.hosts.values()) if one.raid and (one is host or one.role == "array")]
     sizes = [sum(disk.capacity for disk in one.disks if disk.role == "member") for one in owners]
     if sizes and mount.capacity > max(sizes) * 1.02:
-        found = f"{show_bytes(mount.capacity)}, more than the members of the array hold"
-        yield document.fault((*place, "capacity"), found, f"at most {show_bytes(max(sizes))}")
+        found = say("{size}, more than the members of the array hold", size=show_bytes(mount.capacity))
+        yield document.fault((*place, "capacity"), found, say("at most {size}", size=show_bytes(max(sizes))))
 
 
 def _network(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[Fault]:
     if host.access == "commands" and not host.commands:
-        yield document.fault((*here, "access"), "commands, but no list of them", "commands: [nvme, smartctl, ...]")
+        yield document.fault(
+            (*here, "access"), say("commands, but no list of them"), say("commands: [nvme, smartctl, ...]")
+        )
     if host.access != "commands" and host.commands:
-        yield document.fault((*here, "commands"), f"a list, but access: {host.access}", "access: commands, or no list")
+        yield document.fault(
+            (*here, "commands"),
+            say("a list, but access: {access}", access=host.access),
+            say("access: commands, or no list"),
+        )
     if not any(nic.role == "storage" for nic in host.nics):
-        yield document.fault((*here, "nics"), "no port of role storage", "the port that storage traffic takes")
+        yield document.fault(
+            (*here, "nics"), say("no port of role storage"), say("the port that storage traffic takes")
+        )
     if host.role == "node" and not host.nvmeof and not any(one.filesystem in _NETWORK for one in host.mounts):
         yield document.fault(
-            (*here, "nvmeof"), "a node without storage", "what this node is connected to, or an NFS mount"
+            (*here, "nvmeof"), say("a node without storage"), say("what this node is connected to, or an NFS mount")
         )
     for index, nic in enumerate(host.nics):
         if rack.fabric is None or nic.role != "storage":
             continue
         if nic.rdma and nic.mtu != rack.fabric.mtu:
-            yield document.fault((*here, "nics", index, "mtu"), str(nic.mtu), f"{rack.fabric.mtu}, as fabric says")
+            yield document.fault(
+                (*here, "nics", index, "mtu"), str(nic.mtu), say("{mtu}, as fabric says", mtu=rack.fabric.mtu)
+            )
         elif nic.mtu > rack.fabric.mtu:
-            wanted = f"at most {rack.fabric.mtu}, as fabric says"
+            wanted = say("at most {mtu}, as fabric says", mtu=rack.fabric.mtu)
             yield document.fault((*here, "nics", index, "mtu"), str(nic.mtu), wanted)
     for index, link in enumerate(host.nvmeof):
         place: Key = (*here, "nvmeof", index)
@@ -146,26 +187,32 @@ def _network(document: Document, here: Key, host: Host, rack: Rack) -> Iterator[
         if not ends:
             yield document.fault(
                 (*place, "address"),
-                f"{link.address}, which no port of this rack carries",
-                "the address of a storage port of the array",
+                say("{address}, which no port of this rack carries", address=link.address),
+                say("the address of a storage port of the array"),
             )
         if link.transport == "rdma" and not any(nic.rdma for nic in host.nics if nic.role == "storage"):
             yield document.fault(
-                (*place, "transport"), "rdma, but no storage port with rdma here", "nics: rdma: mlx5_0"
+                (*place, "transport"), say("rdma, but no storage port with rdma here"), say("nics: rdma: mlx5_0")
             )
         if link.transport == "rdma" and ends and not any(nic.rdma for nic in ends):
             yield document.fault(
-                (*place, "transport"), "rdma, but the array's port orders no rdma", "its nics: rdma: ..."
+                (*place, "transport"), say("rdma, but the array's port orders no rdma"), say("its nics: rdma: ...")
             )
 
 
 def carries(nic: Nic, link: Connection) -> bool:
     """Whether a port was ordered with the address that a connection leads to; a prefix length is ignored."""
-    ordered = (nic.address or "").partition("/")[0]
+    ordered, wanted = (nic.address or "").partition("/")[0], link.address
+    return bool(ordered) and _address(ordered) == _address(wanted)
+
+
+@lru_cache(maxsize=4096)
+def _address(text: str) -> str:
+    """One spelling of an address; a name stays as it is."""
     try:
-        return ip_address(ordered) == ip_address(link.address)
+        return str(ip_address(text))
     except ValueError:
-        return bool(ordered) and ordered == link.address
+        return text
 
 
 def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
@@ -173,8 +220,13 @@ def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
     for group in ("disks", "nics"):
         for index, part in enumerate(getattr(host, group)):
             if part.bdf is not None and part.bdf in slots:
-                found = f"{part.bdf} a second time (first at {slots[part.bdf][0]}[{slots[part.bdf][1]}])"
-                yield document.fault((*here, group, index, "bdf"), found, "each slot once a host")
+                found = say(
+                    "{bdf} a second time (first at {group}[{index}])",
+                    bdf=part.bdf,
+                    group=slots[part.bdf][0],
+                    index=slots[part.bdf][1],
+                )
+                yield document.fault((*here, group, index, "bdf"), found, say("each slot once a host"))
             elif part.bdf is not None:
                 slots[part.bdf] = (group, index)
     for group, word, values in (
@@ -183,9 +235,13 @@ def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
     ):
         for index, value in enumerate(values):
             if value is not None and value in values[:index]:
-                yield document.fault((*here, group, index, word), f"{value} a second time", "each once a host")
+                yield document.fault(
+                    (*here, group, index, word), say("{value} a second time", value=value), say("each once a host")
+                )
     for group, identity in _IDENTITY.items():
         names = [getattr(part, identity) for part in getattr(host, group)]
         for index, value in enumerate(names):
             if value in names[:index]:
-                yield document.fault((*here, group, index), f"{value!r} a second time", "each once a host")
+                yield document.fault(
+                    (*here, group, index), say("{value!r} a second time", value=value), say("each once a host")
+                )

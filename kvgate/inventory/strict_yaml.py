@@ -6,7 +6,9 @@ numbers). Only its composer is used, so that plain scalars keep their own spelli
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
@@ -16,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from checks.phrase import Phrase, plain, say
 from kvgate.errors import BadInput, Fault
 
 Key = tuple[str | int, ...]
@@ -50,7 +53,7 @@ class Document:
     spelled: dict[Key, str] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
-    def fault(self, path: Key, found: str, wanted: str, *, key: bool = False) -> Fault:
+    def fault(self, path: Key, found: Phrase | str, wanted: Phrase | str, *, key: bool = False) -> Fault:
         """Build a fault at ``path``; a path that is not there is placed at its nearest parent."""
         table = self.keys if key else self.values
         for length in range(len(path), -1, -1):
@@ -66,17 +69,31 @@ def _dotted(path: Key) -> str:
 
 def read(path: FilePath) -> Document:
     """Read one file; duplicate keys stand in ``faults``. Raises BadInput with the place of the first syntax error."""
+    file = str(path).encode("utf-8", "backslashreplace").decode()
     try:
-        raw = path.read_bytes()
-        if len(raw) > _LIMIT_BYTES:
-            raise BadInput((Fault(str(path), 0, 0, "file", f"{len(raw)} bytes", f"at most {_LIMIT_BYTES}"),))
+        raw = _content(path)
+        if raw is None:
+            raise _whole(file, say("a folder, pipe or device"), say("a regular file"))
         text = raw.decode("utf-8")
     except OSError as error:
-        raise BadInput((Fault(str(path), 0, 0, "file", error.strerror or str(error), "a readable file"),)) from None
+        raise _whole(file, error.strerror or str(error), say("a readable file")) from None
     except UnicodeDecodeError as error:
-        found = f"byte {error.object[error.start]:#04x} at offset {error.start}"
-        raise BadInput((Fault(str(path), 0, 0, "file", found, "UTF-8 text"),)) from None
-    return parse(text, str(path))
+        found = say("byte {byte:#04x} at offset {offset}", byte=error.object[error.start], offset=error.start)
+        raise _whole(file, found, say("UTF-8 text")) from None
+    if len(raw) > _LIMIT_BYTES:
+        raise _whole(file, say("more than {count} bytes", count=_LIMIT_BYTES), say("a smaller file"))
+    return parse(text, file)
+
+
+def _content(path: FilePath) -> bytes | None:
+    """Read a regular file, never more than a byte beyond the limit; None for what is none: a pipe is not waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(_LIMIT_BYTES + 1) if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+
+
+def _whole(file: str, found: Phrase | str, wanted: Phrase, where: str = "file") -> BadInput:
+    return BadInput((Fault(file, 0, 0, where, found, wanted),))
 
 
 def parse(text: str, file: str) -> Document:
@@ -89,16 +106,16 @@ def parse(text: str, file: str) -> Document:
         mark = error.problem_mark or error.context_mark
         place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         found = " ".join(str(error.problem or error.context or "text").split())
-        raise BadInput((Fault(file, place[0], place[1], "syntax", found, "YAML 1.2"),)) from None
+        raise BadInput((Fault(file, place[0], place[1], "syntax", found, plain("YAML 1.2")),)) from None
     except (YAMLError, ValueError, RecursionError) as error:
-        raise BadInput((Fault(file, 0, 0, "syntax", str(error).splitlines()[0], "YAML 1.2"),)) from None
+        raise _whole(file, str(error).splitlines()[0], plain("YAML 1.2"), "syntax") from None
     if node is None:
-        raise BadInput((Fault(file, 0, 0, "file", "nothing", "a YAML mapping"),))
+        raise _whole(file, say("nothing"), say("a YAML mapping"))
     reader = _Reader(document)
     try:
         document.data = reader.build(node, ())
     except RecursionError:
-        raise BadInput((Fault(file, 0, 0, "file", "nesting without end", "a finite document"),)) from None
+        raise _whole(file, say("nesting without end"), say("a finite document")) from None
     document.faults = reader.faults
     return document
 
@@ -112,7 +129,9 @@ class _Reader:
     def build(self, node: Node, path: Key) -> Any:
         self.nodes += 1
         if self.nodes > _LIMIT_NODES:
-            raise BadInput((self.document.fault((), f"more than {_LIMIT_NODES} values", "a smaller file"),))
+            raise BadInput(
+                (self.document.fault((), say("more than {count} values", count=_LIMIT_NODES), say("a smaller file")),)
+            )
         self.document.values[path] = (node.start_mark.line + 1, node.start_mark.column + 1)
         if isinstance(node, MappingNode):
             return dict(self._pairs(node, path))
@@ -126,7 +145,7 @@ class _Reader:
             line, column = key_node.start_mark.line + 1, key_node.start_mark.column + 1
             if not isinstance(key_node, ScalarNode):
                 self.faults.append(
-                    Fault(self.document.file, line, column, _dotted(path), "a complex key", "a text key")
+                    Fault(self.document.file, line, column, _dotted(path), say("a complex key"), say("a text key"))
                 )
                 continue
             key = str(key_node.value)
@@ -137,8 +156,8 @@ class _Reader:
                         line,
                         column,
                         _dotted((*path, key)),
-                        f"the key a second time (first on line {seen[key]})",
-                        "each key once",
+                        say("the key a second time (first on line {line})", line=seen[key]),
+                        say("each key once"),
                     )
                 )
                 continue

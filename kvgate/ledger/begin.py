@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, insert, select
 
 from checks.decision import Owed
+from checks.phrase import say
 from kvgate.codec import digest
 from kvgate.errors import NotAllowed
 from kvgate.ledger.models import AcceptanceRevision, Campaign, DecisionEntry, InventorySnapshot, OwedRow, Run
@@ -28,7 +29,7 @@ def alone(connection: Connection, name: str, after: int) -> None:
         .where(Campaign.name == name, DecisionEntry.seq > after)
     )
     if connection.execute(newer.limit(1)).first() is not None:
-        raise NotAllowed("another process decided something in this campaign meanwhile: start again")
+        raise NotAllowed(say("another process decided something in this campaign meanwhile: start again"))
 
 
 def still_open(run: str, gate: str, attempt: int, host: str, started: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Integer, Table, func, insert, select, text, update
 
+from checks.phrase import say
 from kvgate.codec import canonical, digest
 from kvgate.errors import NotAllowed
 from kvgate.ledger.models import RUN_END
@@ -99,7 +100,13 @@ def _ends(source: Connection, target: Connection, table: Table) -> int:
         if row["id"] not in now or now[row["id"]] == dict(row):
             continue
         if now[row["id"]]["state"] == "decided":
-            raise NotAllowed(f"run {row['id']} is decided in the ledger there, and {row['state']} in the imported one")
+            raise NotAllowed(
+                say(
+                    "run {run} is decided in the ledger there, and {state} in the imported one",
+                    run=str(row["id"]),
+                    state=str(row["state"]),
+                )
+            )
         end = {name: row[name] for name in RUN_END}
         changed += target.execute(update(table).where(table.c.id == row["id"]).values(end)).rowcount
     return changed
@@ -108,8 +115,14 @@ def _ends(source: Connection, target: Connection, table: Table) -> int:
 def _apart(table: Table, key: Key, place: str, what: str) -> NotAllowed:
     name = " ".join(str(part) for part in key)
     return NotAllowed(
-        f"ledger {place} and the imported one grew apart: {what} in table {table.name}: {name}; two such ledgers are never "
-        "mixed: name an empty database (createdb NAME, or another SQLite file)"
+        say(
+            "ledger {place} and the imported one grew apart: {what} in table {table}: {name}; two such ledgers are never mixed: "
+            "name an empty database (createdb NAME, or another SQLite file)",
+            place=place,
+            what=what,
+            table=table.name,
+            name=name,
+        )
     )
 
 

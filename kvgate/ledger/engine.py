@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
+from checks.phrase import say
 from kvgate.errors import NotAllowed, Unwritable
 from kvgate.ledger.trouble import explained
 
@@ -39,13 +40,15 @@ class Store:
             parsed = make_url(url)
         except ArgumentError as error:
             raise NotAllowed(
-                f"ledger {url!r} is no URL: write sqlite:///var/kvgate.db or postgresql://host/name"
+                say("ledger {url!r} is no URL: write sqlite:///var/kvgate.db or postgresql://host/name", url=url)
             ) from error
         if parsed.get_backend_name() == "sqlite":
             return cls(_sqlite(parsed, write), str(parsed.database))
         if parsed.get_backend_name() in ("postgresql", "postgres"):
             return cls(_postgresql(parsed), parsed.render_as_string(hide_password=True))
-        raise NotAllowed(f"found ledger kind {parsed.drivername!r}, wanted sqlite:///FILE or postgresql://HOST/NAME")
+        raise NotAllowed(
+            say("found ledger kind {kind!r}, wanted sqlite:///FILE or postgresql://HOST/NAME", kind=parsed.drivername)
+        )
 
     @property
     def dialect(self) -> str:
@@ -83,15 +86,18 @@ class Store:
 
 def _sqlite(url: URL, write: bool) -> Engine:
     if not url.database or url.database == ":memory:":
-        raise NotAllowed("a ledger in memory keeps nothing: name a file, as sqlite:///var/kvgate.db")
+        raise NotAllowed(say("a ledger in memory keeps nothing: name a file, as sqlite:///var/kvgate.db"))
     if url.database.startswith("file:") or url.query:
-        raise NotAllowed("a SQLite ledger is named by its file alone, as sqlite:///var/kvgate.db")
+        raise NotAllowed(say("a SQLite ledger is named by its file alone, as sqlite:///var/kvgate.db"))
     path = Path(url.database).absolute()
     if write:
         _make(path)
     elif not path.is_file():
         raise NotAllowed(
-            f"there is no ledger at {path} yet: the first gate run makes it, or name another with --ledger"
+            say(
+                "there is no ledger at {path} yet: the first gate run makes it, or name another with --ledger",
+                path=str(path),
+            )
         )
     address = f"file:{quote(str(path))}?{'mode=rw' if write else _only_reading(path)}"
 
@@ -118,8 +124,12 @@ def _make(path: Path) -> None:
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
-        remedy = "take write permission there, or name another ledger with --ledger"
-        raise Unwritable(f"ledger {path} could not be created: {error.strerror}; {remedy}") from error
+        why = say(
+            "ledger {path} could not be created: {why}; take write permission there, or name another ledger with --ledger",
+            path=str(path),
+            why=str(error.strerror),
+        )
+        raise Unwritable(why) from error
 
 
 def _only_reading(path: Path) -> str:
@@ -132,7 +142,9 @@ def _postgresql(url: URL) -> Engine:
     try:
         engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError) as error:
-        raise NotAllowed(f"ledger {url.render_as_string(hide_password=True)}: {error}") from error
+        raise NotAllowed(
+            say("ledger {url}: {why}", url=url.render_as_string(hide_password=True), why=str(error))
+        ) from error
 
     @event.listens_for(engine, "do_connect")
     def timeouts(dialect: object, record: object, args: object, parameters: dict[str, object]) -> None:

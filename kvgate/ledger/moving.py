@@ -9,6 +9,7 @@ from tempfile import NamedTemporaryFile, TemporaryDirectory
 from sqlalchemy import Connection, MetaData, Table, insert
 from sqlalchemy.exc import SQLAlchemyError
 
+from checks.phrase import say
 from kvgate.errors import Damaged, NotAllowed, Unwritable
 from kvgate.ledger import audit, portable, schema
 from kvgate.ledger.copying import Copied, copy
@@ -25,7 +26,7 @@ def export(url: str, path: Path, code: str, progress: Progress | None = None) ->
     Raises NotAllowed when the file is there already, Damaged for a ledger that is not what was written, Unwritable.
     """
     if path.exists():
-        raise NotAllowed(f"{path} is there already: name another file")
+        raise NotAllowed(say("{path} is there already: name another file", path=str(path)))
     store = Store.connect(url, write=False)
     schema.current(store)
     try:
@@ -40,7 +41,9 @@ def export(url: str, path: Path, code: str, progress: Progress | None = None) ->
                 finally:
                     Path(file.name).unlink(missing_ok=True)
     except OSError as error:
-        raise Unwritable(f"{path} could not be written: {error.strerror}; name another place") from error
+        raise Unwritable(
+            say("{path} could not be written: {why}; name another place", path=str(path), why=str(error.strerror))
+        ) from error
     finally:
         store.engine.dispose()
     return count
@@ -88,7 +91,7 @@ def _stage(incoming: Incoming, store: Store) -> tuple[int, str]:
             _put(connection, table, waiting)
         except (SQLAlchemyError, TypeError, ValueError, OverflowError) as error:
             said = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise Damaged(f"a row of the file fits no ledger: {said:.200}") from error
+            raise Damaged(say("a row of the file fits no ledger: {said:.200}", said=said)) from error
     schema.upgrade(store)
     return incoming.head
 
@@ -97,7 +100,11 @@ def _table(known: MetaData, name: str, columns: tuple[str, ...]) -> Table:
     table = known.tables.get(name)
     if table is None or name == "alembic_version" or not portable.same_columns(table, columns):
         raise Damaged(
-            f"the file has a table {name!r:.40} with columns {', '.join(columns)!r:.200}, which no ledger has"
+            say(
+                "the file has a table {name!r:.40} with columns {words!r:.200}, which no ledger has",
+                name=name,
+                words=", ".join(columns),
+            )
         )
     return table
 
@@ -110,5 +117,11 @@ def _put(connection: Connection, table: Table | None, rows: list[dict[str, Cell]
 def _sound(problems: list[str], what: str, so: str) -> None:
     if problems:
         raise Damaged(
-            f"{what} is not what was written, {so}: {problems[0]} ({len(problems)} such; `kvgate audit` names all)"
+            say(
+                "{what} is not what was written, {so}: {first} ({count} such; `kvgate audit` names all)",
+                what=what,
+                so=so,
+                first=problems[0],
+                count=len(problems),
+            )
         )

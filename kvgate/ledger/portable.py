@@ -22,6 +22,7 @@ from typing import IO
 
 from sqlalchemy import Connection, Table, select
 
+from checks.phrase import say
 from kvgate.codec import canonical, parse_object
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.ledger import chain, queries
@@ -78,11 +79,18 @@ class Incoming:
         self._hashed = hashlib.sha256()
         head = self._object(self._next())
         if head.get("kvgate ledger") != FORMAT:
-            raise NotAllowed(f"{name} is no ledger that `kvgate ledger export` wrote: its first line does not say so")
+            raise NotAllowed(
+                say("{name} is no ledger that `kvgate ledger export` wrote: its first line does not say so", name=name)
+            )
         self.schema = str(head.get("schema"))
         if self.schema not in REVISIONS:
             raise NotAllowed(
-                f"{name} was written by a newer kvgate (schema {self.schema}, this one knows {REVISIONS[-1]}): update kvgate"
+                say(
+                    "{name} was written by a newer kvgate (schema {schema}, this one knows {known}): update kvgate",
+                    name=name,
+                    schema=self.schema,
+                    known=REVISIONS[-1],
+                )
             )
         self.head = self._head(head.get("head"))
 
@@ -161,7 +169,7 @@ class Incoming:
             raise self._damaged("is the end, but more follows")
 
     def _damaged(self, what: str) -> Damaged:
-        return Damaged(f"{self._name}: line {self._number} {what}")
+        return Damaged(say("{name}: line {number} {what}", name=self._name, number=self._number, what=what))
 
 
 def _out(cell: object) -> object:

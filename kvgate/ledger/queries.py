@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Executable, func, select
 
 from checks.decision import Owed
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.codec import parse_object, verdict_from_json
 from kvgate.errors import Damaged
@@ -81,9 +82,26 @@ def verdicts(connection: Connection, run_id: str, judgement: int) -> list[Stored
             verdict = verdict_from_json(parse_object(content))
             lines = tuple(int(line) for line in evidence.split())
         except ValueError as error:
-            raise Damaged(f"verdict row {row_id} ({clause} on {subject}) cannot be read: {error}") from error
+            raise Damaged(
+                say(
+                    "verdict row {row_id} ({clause} on {subject}) cannot be read: {why}",
+                    row_id=row_id,
+                    clause=clause,
+                    subject=subject,
+                    why=str(error),
+                )
+            ) from error
         if verdict.outcome.value != outcome:
-            raise Damaged(f"verdict row {row_id} ({clause} on {subject}) says {outcome}, its content {verdict.outcome}")
+            raise Damaged(
+                say(
+                    "verdict row {row_id} ({clause} on {subject}) says {outcome}, its content {content}",
+                    row_id=row_id,
+                    clause=clause,
+                    subject=subject,
+                    outcome=outcome,
+                    content=verdict.outcome,
+                )
+            )
         found.append(StoredVerdict(clause, subject, verdict, lines, basis, reason, number, utc, row_id))
     return found
 
@@ -129,7 +147,7 @@ def decisions(connection: Connection, run_id: str | None = None) -> list[StoredD
             for row in connection.execute(query).mappings()
         ]
     except ValueError as error:
-        raise Damaged(f"a decision row cannot be read: {error}") from error
+        raise Damaged(say("a decision row cannot be read: {why}", why=str(error))) from error
 
 
 def head(connection: Connection) -> tuple[int, str] | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlalchemy import insert, update
 
 from checks.decision import Decision, Owed
+from checks.phrase import say
 from checks.verdict import Outcome, Verdict, number
 from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Unwritable
@@ -195,11 +196,20 @@ class Ledger:
     def run(self, name: str) -> RunRecord:
         """Return the run of that id, or the only one whose id begins so. Raises NotAllowed."""
         with self._store.reading(f"reading run {name}") as connection:
-            found = queries.run(connection, name)
-        if len(found) != 1:
-            what = "no run" if not found else f"{len(found)} runs"
-            raise NotAllowed(f"ledger {self._store.place} has {what} {name!r}: `kvgate runs` lists them")
-        return found[0]
+            found = queries.run(connection, name) if name else []
+        if len(found) == 1:
+            return found[0]
+        what = say("an empty name, wanted a run id or its beginning")
+        if found:
+            what = say(
+                "{count} runs that begin with {name!r}, wanted one: write more of it", count=len(found), name=name
+            )
+        elif name:
+            what = say("no run {name!r}", name=name)
+        listed = say("`kvgate runs` (with the same --ledger) lists them")
+        raise NotAllowed(
+            say("ledger {place}: found {what}; {listed}", place=self._store.place, what=what, listed=listed)
+        )
 
     def unfinished(self, campaign: str, gate: str) -> RunRecord | None:
         """Return the newest run of that gate if it came to neither PASS nor STOP, else None."""

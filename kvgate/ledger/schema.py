@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlalchemy import Connection, inspect
 from sqlalchemy.exc import OperationalError
 
+from checks.phrase import say
 from kvgate.errors import NotAllowed
 from kvgate.ledger.engine import PATIENCE, Store
 from kvgate.ledger.trouble import explained
@@ -40,9 +41,14 @@ def current(store: Store) -> None:
     """Raise NotAllowed unless the ledger has exactly this version's tables; writes nothing."""
     with store.reading("opening for reading") as connection:
         if (found := _revision(connection, store.place)) != REVISIONS[-1]:
-            what = f"schema {found}" if found else "no tables yet"
+            what = say("schema {number}", number=found) if found else say("no tables yet")
             raise NotAllowed(
-                f"ledger {store.place} has {what}, this kvgate reads {REVISIONS[-1]}: run a gate on it once"
+                say(
+                    "ledger {place} has {what}, this kvgate reads {known}: run a gate on it once",
+                    place=store.place,
+                    what=what,
+                    known=REVISIONS[-1],
+                )  # fmt: skip
             )
 
 
@@ -50,15 +56,22 @@ def _revision(connection: Connection, place: str) -> str:
     tables = set(inspect(connection).get_table_names())
     if "alembic_version" not in tables:
         if tables & {"run", "verdict", "decision", "campaign", "owed"}:
-            raise NotAllowed(f"ledger {place} holds tables of something else: name another database with --ledger")
+            raise NotAllowed(
+                say("ledger {place} holds tables of something else: name another database with --ledger", place=place)
+            )
         return ""
     found = [str(row[0]) for row in connection.exec_driver_sql("SELECT version_num FROM alembic_version")]
     if not found:
         return ""
     if len(found) != 1 or found[0] not in REVISIONS:
         raise NotAllowed(
-            f"ledger {place} was written by a newer kvgate (schema {', '.join(found)}, this one knows {REVISIONS[-1]}): "
-            "update kvgate, or name another ledger with --ledger"
+            say(
+                "ledger {place} was written by a newer kvgate (schema {found}, this one knows {known}): "
+                "update kvgate, or name another ledger with --ledger",
+                place=place,
+                found=", ".join(found),
+                known=REVISIONS[-1],
+            )  # fmt: skip
         )
     return found[0]
 

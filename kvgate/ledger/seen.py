@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, insert, select
 
+from checks.phrase import say
 from kvgate.codec import canonical, digest
 from kvgate.errors import Damaged
 from kvgate.ledger.models import SeenEntry
@@ -35,9 +36,11 @@ def select_seen(connection: Connection, run: str) -> list[SeenRow]:
         try:
             values = json.loads(content)
         except ValueError as error:
-            raise Damaged(f"row {number} of what answered cannot be read: {error}") from error
+            raise Damaged(
+                say("row {number} of what answered cannot be read: {why}", number=number, why=str(error))
+            ) from error
         if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-            raise Damaged(f"row {number} of what answered is no list of texts")
+            raise Damaged(say("row {number} of what answered is no list of texts", number=number))
         found.append(SeenRow(host, scope, tuple(values), untold))
     return found
 

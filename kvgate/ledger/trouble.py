@@ -8,32 +8,37 @@ from collections.abc import Iterator
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from checks.phrase import joined, say
 from kvgate.errors import Damaged, KvgateError, NotAllowed, Unwritable
 
-_SPACE = "free space there, then run the gate again"
-_RIGHTS = "take write permission on the file and its folder, or name another ledger with --ledger"
-_WAIT = "wait until the other process ends, or find out why it does not"
+_SPACE = say("free space there, then run the gate again")
+_RIGHTS = say("take write permission on the file and its folder, or name another ledger with --ledger")
+_WAIT = say("another process is writing it: wait until it ends, or find out why it does not")
+
+_DAMAGED = say(
+    "keep a copy of it, restore the last good one, and judge the runs again from their evidence (`kvgate judge RUN`)"
+)
 
 #: SQLite's own names of its errors (their beginning) -> what to do.
 _SQLITE = {
     "SQLITE_READONLY": _RIGHTS,
     "SQLITE_PERM": _RIGHTS,
     "SQLITE_AUTH": _RIGHTS,
-    "SQLITE_CANTOPEN": "see that the file and its folder are there and may be written to",
+    "SQLITE_CANTOPEN": say("see that the file and its folder are there and may be written to"),
     "SQLITE_FULL": _SPACE,
-    "SQLITE_IOERR": "look at that disk: it is full, failing, or not a local one",
+    "SQLITE_IOERR": say("look at that disk: it is full, failing, or not a local one"),
     "SQLITE_NOLFS": _SPACE,
 }
 
 #: SQLSTATE of PostgreSQL -> what to do.
 _POSTGRESQL = {
-    "25006": "that server takes no writes (a standby?): name its primary with --ledger",
-    "42501": "let the database's owner grant this role rights on the ledger",
-    "53100": "the server's disk is full: free space there, then run the gate again",
-    "53300": "the server has no free connection: wait, or raise its max_connections",
-    "28P01": "give the right password (PGPASSFILE or PGPASSWORD), never on the command line",
-    "28000": "let the server accept this role from this machine (pg_hba.conf)",
-    "3D000": "create that database first: createdb NAME",
+    "25006": say("that server takes no writes (a standby?): name its primary with --ledger"),
+    "42501": say("let the database's owner grant this role rights on the ledger"),
+    "53100": say("the server's disk is full: free space there, then run the gate again"),
+    "53300": say("the server has no free connection: wait, or raise its max_connections"),
+    "28P01": say("give the right password (PGPASSFILE or PGPASSWORD), never on the command line"),
+    "28000": say("let the server accept this role from this machine (pg_hba.conf)"),
+    "3D000": say("create that database first: createdb NAME"),
 }
 
 #: A refused connection carries no SQLSTATE, only words.
@@ -52,6 +57,8 @@ def explained(doing: str, place: str, *, before: bool = False) -> Iterator[None]
         yield
     except SQLAlchemyError as error:
         raise _explain(error, doing, place, before) from error
+    except UnicodeEncodeError as error:  # a name from the command line that is no text
+        raise NotAllowed(say("found {name}, wanted a text in UTF-8", name=ascii(error.object))) from error
 
 
 def _explain(error: SQLAlchemyError, doing: str, place: str, before: bool) -> KvgateError:
@@ -59,27 +66,24 @@ def _explain(error: SQLAlchemyError, doing: str, place: str, before: bool) -> Kv
     first = (str(cause or error).strip().splitlines() or ["no reason given"])[0]
     name = cause.sqlite_errorname if isinstance(cause, sqlite3.Error) and hasattr(cause, "sqlite_errorname") else ""
     state = getattr(cause, "sqlstate", None) or ""
-    said = f"ledger {place}: {doing}: {first}"
+    said = say("ledger {place}: {doing}: {said}", place=place, doing=doing, said=first)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")) or state in ("55P03", "40001", "40P01"):
-        return (NotAllowed if before else Unwritable)(f"{said}; another process is writing it: {_WAIT}")
+        return (NotAllowed if before else Unwritable)(joined([said, _WAIT]))
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")):
-        return Damaged(
-            f"{said}; keep a copy of it, restore the last good one, and judge the runs again from their evidence "
-            "(`kvgate judge RUN`)"
-        )
+        return Damaged(joined([said, _DAMAGED]))
     for begin, remedy in _SQLITE.items():
         if name.startswith(begin):
-            return Unwritable(f"{said}; {remedy}")
+            return Unwritable(joined([said, remedy]))
     if not name and not state:
         state = next((code for words, code in _UNNAMED.items() if words in first), "")
     if state in _POSTGRESQL:
         kind = NotAllowed if before and state.startswith(("28", "3D")) else Unwritable
-        return kind(f"{said}; {_POSTGRESQL[state]}")
+        return kind(joined([said, _POSTGRESQL[state]]))
     if (
         getattr(error, "connection_invalidated", False)
         or state.startswith(("08", "57P"))
         or (cause and not (state or name))
     ):
         kind = NotAllowed if before else Unwritable
-        return kind(f"{said}; see that the server runs and can be reached from here")
-    return Unwritable(f"{said}; nothing was decided")
+        return kind(joined([said, say("see that the server runs and can be reached from here")]))
+    return Unwritable(joined([said, say("nothing was decided")]))

@@ -19,7 +19,11 @@ def agreed(agreement: Agreement, read: Reader) -> Iterator[str]:
     changes = agreement.overlaid
     yield read("by the agreement {digest}", digest=agreement.digest[:16])
     if changes:
-        yield read("{count} terms differ from the standard acceptance document:", count=len(changes))
+        yield read.ngettext(
+            "{count} term differs from the standard acceptance document:",
+            "{count} terms differ from the standard acceptance document:",
+            len(changes),
+        )
     for change in changes:
         origin = f" ({read.word(change.origin)})" if change.origin else ""
         yield f"  {change.clause} {change.what}: {change.before} -> {change.after}{origin}"
@@ -36,7 +40,11 @@ def declared(items: Iterable[Owed], rack: Rack, read: Reader) -> Iterator[str]:
         people.setdefault(by, []).append(f"{item.clause} {item.subject}")
     if people:
         count = sum(map(len, people.values()))
-        yield read("{count} verdicts were declared by people, not measured:", count=count)
+        yield read.ngettext(
+            "{count} verdict was declared by a person, not measured:",
+            "{count} verdicts were declared by people, not measured:",
+            count,
+        )
     for by, places in people.items():
         yield f"  {by}{read(': ')}{_list(places, read)}"
 

@@ -28,14 +28,17 @@ def refusal(error: Refused) -> str:
     """Why a run was refused, one fault a line, ready for exit status 4."""
     read = Reader(language())
     if isinstance(error, BadInput):
-        count = len(error.faults)
-        head = read("refused before any host was contacted; {count} faults:", count=count)
-        return "\n".join([head, *(f"  {fault}" for fault in error.faults)])
+        head = read.ngettext(
+            "refused before any host was contacted; {count} fault:",
+            "refused before any host was contacted; {count} faults:",
+            len(error.faults),
+        )
+        return "\n".join([head, *(f"  {read.phrase(fault.phrase)}" for fault in error.faults)])
     if isinstance(error, OutOfOrder):
         head = read("refused before any host was contacted; {gate} may not start:", gate=error.gate)
         reasons = (f"  {read.phrase(why)}\n    {read('do: ')}{read.phrase(do)}" for why, do in error.reasons)
         return "\n".join([head, *reasons])
-    return read("refused before any host was contacted: {reason}", reason=str(error))
+    return read("refused before any host was contacted: {reason}", reason=error.phrase)
 
 
 def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:

@@ -7,10 +7,13 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from checks.acceptance import Text
 from checks.phrase import Phrase
 from kvgate.reports.words import WORDS
+
+if TYPE_CHECKING:  # a help text needs no acceptance document
+    from checks.acceptance import Text
 
 LANGUAGES = ("en", "zh")
 _LOCALE = Path(__file__).parent / "locale"
@@ -25,6 +28,13 @@ def language(wanted: str | None = None, environment: Mapping[str, str] = os.envi
     return "en"
 
 
+def speak(lang: str) -> None:
+    """Let libraries that ask gettext themselves (click) find our catalogue in that language."""
+    gettext.bindtextdomain("kvgate", str(_LOCALE))
+    gettext.textdomain("kvgate")
+    os.environ["LANGUAGE"] = _CATALOGUE[lang]
+
+
 @cache
 def _catalogue(lang: str) -> gettext.NullTranslations:
     return gettext.translation("kvgate", _LOCALE, [_CATALOGUE[lang]], fallback=True)
@@ -36,10 +46,16 @@ class Reader:
     def __init__(self, lang: str) -> None:
         self.lang = lang
         self._gettext = _catalogue(lang).gettext
+        self._ngettext = _catalogue(lang).ngettext
 
     def __call__(self, template: str, /, **values: str | int | float | bool | Phrase) -> str:
         """Translate a literal template and fill it."""
         return Phrase(template, tuple(values.items())).render(self._gettext)
+
+    def ngettext(self, one: str, many: str, count: int, /, **values: str | int | float | bool | Phrase) -> str:
+        """Translate a literal template in the number that ``count`` asks for; ``{count}`` stands for it."""
+        pairs = (("count", count), *values.items())
+        return Phrase(one if count == 1 else many, pairs).render(lambda _: self._ngettext(one, many, count))
 
     def phrase(self, phrase: Phrase | None) -> str:
         """Translate a phrase that a verdict carries."""

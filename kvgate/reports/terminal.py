@@ -15,9 +15,10 @@ from rich.text import Text
 from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.judged import Judged
+from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession
 from kvgate.gate.start import Preview
-from kvgate.reports import basis, grouping, lines, replay
+from kvgate.reports import basis, grouping, hints, lines, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -25,12 +26,21 @@ STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
+class _Console(Console):
+    """A console that leaves a closed pipe to whoever started it: rich would end the process with the status of a STOP."""
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads: say so as every write does."""
+        raise BrokenPipeError
+
+
 def console(stream: IO[str]) -> Console:
     """Return a console that obeys NO_COLOR; where no terminal is, lines are whole and have no blanks at their end."""
-    terminal = Console(file=stream, highlight=False, emoji=False)
+    terminal = _Console(file=stream, highlight=False, emoji=False, markup=False)
     if terminal.is_terminal:
         return terminal
-    return Console(file=cast("IO[str]", _Trimmed(stream)), highlight=False, emoji=False, width=120)
+    whole = cast("IO[str]", _Trimmed(stream))
+    return _Console(file=whole, highlight=False, emoji=False, markup=False, width=120)
 
 
 class _Trimmed:
@@ -73,15 +83,15 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     hosts = len({planned.host for planned in preview.asked})
     out.print(
         read(
-            "{owed} verdicts owed, {commands} commands on {hosts} hosts",
-            owed=len(preview.owed),
-            commands=len(preview.asked),
-            hosts=hosts,
+            "{verdicts} owed, {commands} on {hosts}",
+            verdicts=read.ngettext("{count} verdict", "{count} verdicts", len(preview.owed)),
+            commands=read.ngettext("{count} command", "{count} commands", len(preview.asked)),
+            hosts=read.ngettext("{count} host", "{count} hosts", hosts),
         )
     )
 
 
-def summary(session: GateSession, stream: IO[str]) -> None:
+def summary(session: GateSession, stream: IO[str], options: Options) -> None:
     """The last lines of a gate run: the decision and everything that stands in its way, worst first."""
     read, out = Reader(language()), console(stream)
     decision = session.decided or session.decision()
@@ -94,7 +104,10 @@ def summary(session: GateSession, stream: IO[str]) -> None:
         for outcome in (Outcome.STOP, Outcome.UNDECIDED):
             for group in shared if outcome is Outcome.UNDECIDED else ():
                 if bool(group.clauses(blocking=True)) is weight:
-                    out.print(_alike(session, group, read))
+                    out.print(_alike(group, read))
+                    if session.run is not None:
+                        line = read("once that is mended: {command}", command=hints.again(options))
+                        out.print(Text("    " + line, style="dim"), soft_wrap=True)
             rest: dict[str, list[tuple[Owed, Verdict]]] = {}
             for item, verdict in decision.verdicts:
                 if item.blocking is weight and verdict.outcome is outcome and item not in told:
@@ -106,11 +119,17 @@ def summary(session: GateSession, stream: IO[str]) -> None:
     for part in replay.compared(session, read):
         out.print(part, soft_wrap=True)
     ended = [read.phrase(session.ended)] if session.ended is not None else []
-    for line in dict.fromkeys((*session.remarks, *session.trouble, *ended)):
+    remarks = list(dict.fromkeys(session.remarks))
+    more = [read("and {count} more", count=len(remarks) - _SHOWN)] if len(remarks) > _SHOWN else []
+    for line in dict.fromkeys((*remarks[:_SHOWN], *more, *session.trouble, *ended)):
         out.print(Text(f"! {line}", style="bold yellow"), soft_wrap=True)
     if session.interrupted and session.run is not None:
         out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
-    out.print(_foot(session, decision, read))
+    out.print()
+    for line in _closing(session, read, options):
+        out.print(Text(line, style="dim"), soft_wrap=True)
+    style = STYLE[decision.outcome]
+    out.print(Rule(Text(f"{session.gate}: {decision.outcome.value}", style=style), align="left", style=style))
 
 
 def _basis(session: GateSession, read: Reader) -> Iterator[str]:
@@ -138,7 +157,8 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     )
     counts = [f"{outcome.value} {decision.count(outcome)}" for outcome in Outcome]
     advisory = sum(decision.count(outcome, blocking=False) for outcome in (Outcome.STOP, Outcome.UNDECIDED))
-    line = read("{counts} blocking verdicts on {hosts} hosts", counts=read(", ").join(counts), hosts=len(rack.hosts))
+    hosts = read.ngettext("{count} host", "{count} hosts", len(rack.hosts))
+    line = read("blocking verdicts: {counts}, on {hosts}", counts=read(", ").join(counts), hosts=hosts)
     if advisory:
         line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
@@ -146,18 +166,16 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
     return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
 
 
-def _alike(session: GateSession, group: grouping.Alike, read: Reader) -> RenderableType:
+def _alike(group: grouping.Alike, read: Reader) -> RenderableType:
     """What keeps many clauses undecided: a host that is down, or eight of them."""
     blocking, advisory = group.clauses(blocking=True), group.clauses(blocking=False)
-    count, clauses, reasons = len(group.rows), len(blocking) + len(advisory), len(group.reasons)
-    if reasons == 1:
-        head = read("{count} verdicts of {clauses} clauses for one reason:", count=count, clauses=clauses)
-    else:
+    reasons = len(group.reasons)
+    verdicts = read.ngettext("{count} verdict", "{count} verdicts", len(group.rows))
+    clauses = read.ngettext("{count} clause", "{count} clauses", len(blocking) + len(advisory))
+    head = read("{verdicts} of {clauses} for one reason:", verdicts=verdicts, clauses=clauses)
+    if reasons > 1:
         head = read(
-            "{count} verdicts of {clauses} clauses for {reasons} reasons alike:",
-            count=count,
-            clauses=clauses,
-            reasons=reasons,
+            "{verdicts} of {clauses} for {reasons} reasons alike:", verdicts=verdicts, clauses=clauses, reasons=reasons
         )
     label, style = _label(Outcome.UNDECIDED, read, bool(blocking)), _style(Outcome.UNDECIDED, bool(blocking))
     parts = [Text.assemble((f"{label} ", style), head)]
@@ -169,8 +187,6 @@ def _alike(session: GateSession, group: grouping.Alike, read: Reader) -> Rendera
     if advisory:
         parts.append(Text(read("advisory: {clauses}", clauses="; ".join(grouping.spans(advisory))), style="cyan"))
     parts.append(Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"))
-    if session.run is not None:
-        parts.append(Text(read("once that is mended: the same command with --only-stale asks them again"), style="dim"))
     return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
 
 
@@ -230,23 +246,12 @@ def _evidence(judged: Judged | None) -> str:
     return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
 
 
-def _foot(session: GateSession, decision: Decision, read: Reader) -> RenderableType:
-    lines: list[str] = []
+def _closing(session: GateSession, read: Reader, options: Options) -> Iterator[str]:
     if session.evidence is not None:
-        lines.append(read("evidence: {path}", path=str(session.evidence.path)))
+        yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:
-        lines.append(
-            read("show again: kvgate show {run}; judge again without hosts: kvgate judge {run}", run=session.run.id)
-        )
-    return Group(
-        Text(""),
-        *(Text(line, style="dim") for line in lines),
-        Rule(
-            Text(f"{session.gate}: {decision.outcome.value}", style=STYLE[decision.outcome]),
-            align="left",
-            style=STYLE[decision.outcome],
-        ),
-    )
+        yield read("show again: {command}", command=hints.show(session.run.id, options))
+        yield read("judge again without hosts: {command}", command=hints.judge(session.run.id, options))
 
 
 def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:

@@ -46,6 +46,12 @@ class Sentence(Text):
         return Measurement(piece, longest)
 
 
+def broken(text: str, width: int) -> list[str]:
+    """Return the lines of one paragraph, each at most ``width`` cells."""
+    ends = [*_breaks(text, width), len(text)]
+    return [text[start:end].strip() for start, end in zip([0, *ends], ends, strict=False)]
+
+
 def _breaks(text: str, width: int) -> list[int]:
     found: list[int] = []
     used = place = 0

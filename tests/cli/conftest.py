@@ -124,6 +124,13 @@ class Stored:
     def words(self) -> list[str]:
         return ["--ledger", f"sqlite:///{self.var / 'kvgate.db'}"]
 
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "KVGATE_LEDGER": f"sqlite:///{self.var / 'kvgate.db'}",
+            "KVGATE_EVIDENCE": str(self.var / "evidence"),
+        }
+
 
 @pytest.fixture(scope="session")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Stored:

@@ -92,7 +92,7 @@ def test_the_language_follows_the_locale_and_yields_to_the_option(
     monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
     assert CLAUSES["G1.2.9"].text.zh in "".join(kvgate("explain", "G1.2.9").stdout.split("\n"))
     assert CLAUSES["G1.2.9"].text.en in " ".join(kvgate("--lang", "en", "explain", "G1.2.9").stdout.split())
-    assert kvgate("--lang", "fr", "explain").exit_code == 2
+    assert kvgate("--lang", "fr", "explain").exit_code == 4
 
 
 def test_the_runbook_is_found_from_every_folder(tmp_path: Path) -> None:

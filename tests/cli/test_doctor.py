@@ -97,4 +97,4 @@ def test_a_bad_inventory_is_refused(kvgate: Kvgate, tmp_path: Path) -> None:
     refused = kvgate("doctor", "--inventory", tmp_path / "none.yaml")
     assert refused.exit_code == 4
     assert "none.yaml" in refused.stderr
-    assert kvgate("doctor").exit_code == 2
+    assert kvgate("doctor").exit_code == 4

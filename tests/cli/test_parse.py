@@ -9,6 +9,7 @@ import pytest
 
 from kvgate.cli.parse import parsers
 from tests.cli.conftest import Kvgate
+from tests.parsers import seen
 
 SAMPLES = Path(__file__).parents[1] / "parsers"
 
@@ -23,7 +24,9 @@ def sample(command: str, kind: str) -> tuple[Path, dict[str, object]]:
 
 def test_every_parser_is_listed_with_what_it_reads(kvgate: Kvgate) -> None:
     listed = json.loads(kvgate("parse", "--list", "--json").stdout)
-    assert kvgate("parse", "--list").stdout.split() == [one["command"] for one in listed] == sorted(parsers())
+    assert [one["command"] for one in listed] == sorted(parsers())
+    shown = [line.split()[0] for line in kvgate("parse", "--list").stdout.splitlines()[1:] if not line.startswith(" ")]
+    assert shown == sorted(parsers())
     assert kvgate("parse").stdout == kvgate("parse", "--list").stdout
     assert all(len(one["reads"].split()) > 3 for one in listed)
 
@@ -48,6 +51,22 @@ def test_whatever_comes_in_is_a_fact_or_refused(kvgate: Kvgate, text: bytes) -> 
         assert kvgate("parse", command, text=text).exit_code in (0, 3), command
 
 
+def test_the_versions_shown_are_those_that_the_tests_read(kvgate: Kvgate) -> None:
+    assert seen.FILE.read_text("utf-8") == seen.text(), "run python -m tests.parsers.seen"
+    listed = {one["command"]: one["seen"] for one in json.loads(kvgate("parse", "--list", "--json").stdout)}
+    assert listed == seen.versions()
+
+
+@pytest.mark.parametrize("size", [64 * 2**20 + 1])
+def test_what_is_too_long_for_one_output_is_refused(kvgate: Kvgate, tmp_path: Path, size: int) -> None:
+    file = tmp_path / "endless"
+    with file.open("wb") as stream:
+        stream.truncate(size)
+    refused = kvgate("parse", "uname", file)
+    assert refused.exit_code == 4
+    assert "wanted the output of one command" in refused.stderr
+
+
 def test_an_unknown_command_is_refused_with_what_is_near_it(kvgate: Kvgate) -> None:
     refused = kvgate("parse", "nvme-smart-logs")
     assert refused.exit_code == 4
@@ -58,5 +77,5 @@ def test_an_unknown_command_is_refused_with_what_is_near_it(kvgate: Kvgate) -> N
 def test_a_file_that_cannot_be_read_is_named(kvgate: Kvgate, tmp_path: Path) -> None:
     for place, said in ((tmp_path / "none", "does not exist"), (tmp_path, "is a directory")):
         refused = kvgate("parse", "uname", place)
-        assert refused.exit_code == 2
+        assert refused.exit_code == 4
         assert said in refused.stderr

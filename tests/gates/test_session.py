@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -13,7 +15,7 @@ from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.gate.answers import Answers
 from kvgate.gate.judged import Judged
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.session import GateSession, GateTest, operator
 from kvgate.inventory import reader
 from kvgate.inventory.model import Declaration
 from kvgate.inventory.subjects import owed
@@ -78,3 +80,12 @@ def test_a_declaration_never_stands_in_for_anything_else(body: Body, outcome: Ou
 def test_of_two_declarations_the_bad_one_counts(order: tuple[bool, bool]) -> None:
     found = judged(not_offered, *(declaration(conforms, "*" if conforms else "fx100-a:*") for conforms in order))
     assert found.verdict.outcome is Outcome.STOP
+
+
+def test_who_runs_a_gate_is_named_where_the_environment_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KVGATE_OPERATOR", "USER"):
+        monkeypatch.delenv(name, raising=False)
+    named = operator()
+    assert named == pwd.getpwuid(os.getuid()).pw_name
+    monkeypatch.setenv("KVGATE_OPERATOR", "A. Person")
+    assert operator() == "A. Person"

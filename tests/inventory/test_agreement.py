@@ -99,7 +99,7 @@ def test_a_declaration_for_an_unknown_clause_or_subject_is_refused() -> None:
     rack = reader.parse(text).rack
     with pytest.raises(BadInput) as caught:
         agreements.what_is_owed(agreements.read(), rack, "x.yaml", "G1")
-    assert [fault.found.split()[0] for fault in caught.value.faults] == ["clause", "subject"]
+    assert [str(fault.found).split()[0] for fault in caught.value.faults] == ["clause", "subject"]
 
 
 def _declared(*entries: str) -> BadInput:
@@ -112,8 +112,8 @@ def _declared(*entries: str) -> BadInput:
 def test_a_declaration_on_a_subject_of_another_kind_is_refused() -> None:
     """It would be passed over in silence: the switch is a matter of the rack, not of a node."""
     error = _declared('clause: G1.4.20, subject: node-01, value: x, conforms: true, by: "A", on: 2026-10-05')
-    assert [fault.found for fault in error.faults] == ["subject 'node-01'"]
-    assert "rack" in error.faults[0].wanted
+    assert [str(fault.found) for fault in error.faults] == ["subject 'node-01'"]
+    assert "rack" in str(error.faults[0].wanted)
 
 
 def test_two_declarations_that_contradict_each_other_are_refused() -> None:
@@ -122,7 +122,7 @@ def test_two_declarations_that_contradict_each_other_are_refused() -> None:
     no = 'clause: G1.1.9, subject: node-01, value: y, conforms: false, by: "B", on: 2026-10-05'
     error = _declared(yes, no)
     assert len(error.faults) == 1
-    assert "G1.1.9 on node-01" in error.faults[0].found
+    assert "G1.1.9 on node-01" in str(error.faults[0].found)
 
 
 WEAKER = "overlay: {G1.2.7: {weight: advisory, limits: {media_errors: {value: 2, unit: errors, origin: contract}}}}\n"

@@ -47,7 +47,7 @@ def test_a_rack_without_a_plan_is_one() -> None:
     ],
 )
 def test_days_that_cannot_be_are_refused(old: str, new: str, found: str) -> None:
-    assert found in {fault.found for fault in faults(planned(old, new))}
+    assert found in {str(fault.found) for fault in faults(planned(old, new))}
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ def test_a_key_that_is_not_there_is_named_with_its_path(folder: Path, side: str)
     (folder / "keys" / f"{side}.pub").unlink()
     (fault,) = faults(folder)
     assert fault.where == f"parties.{side}.key"
-    assert f"keys/{side}.pub: No such file" in fault.found
-    assert "ssh-keygen -t ed25519" in fault.wanted
+    assert f"keys/{side}.pub: No such file" in str(fault.found)
+    assert "ssh-keygen -t ed25519" in str(fault.wanted)
     assert (fault.line, fault.column) > (0, 0)
 
 
@@ -84,7 +84,7 @@ def test_a_private_key_is_called_what_it_is_and_never_shown(folder: Path) -> Non
     private = (folder / "keys" / "vendor").read_text()
     (folder / "keys" / "vendor.pub").write_text(private)
     (fault,) = faults(folder)
-    assert "a private key" in fault.found
+    assert "a private key" in str(fault.found)
     assert private.splitlines()[1] not in str(fault)
 
 
@@ -93,7 +93,7 @@ def test_a_key_that_cannot_sign_certificates_is_refused(folder: Path) -> None:
     (folder / "keys" / "vendor").unlink()
     make(folder / "keys" / "vendor", "ecdsa")
     (fault,) = faults(folder)
-    assert "another kind" in fault.found
+    assert "another kind" in str(fault.found)
 
 
 def test_one_key_under_two_names_is_one_key(folder: Path) -> None:
@@ -102,21 +102,21 @@ def test_one_key_under_two_names_is_one_key(folder: Path) -> None:
     )
     (fault,) = faults(folder)
     assert fault.where == "parties.customer.key"
-    assert "the key of vendor too" in fault.found
+    assert "the key of vendor too" in str(fault.found)
 
 
 @pytest.mark.parametrize("same", ["keys/vendor.pub", "./keys/vendor.pub", "keys//vendor.pub"])
 def test_one_file_for_both_sides_is_refused(same: str) -> None:
     fault = only(written(nodes=1).replace("keys/customer.pub", same))
     assert fault.where == "parties.customer.key"
-    assert "vendor" in fault.found
+    assert "vendor" in str(fault.found)
 
 
 @pytest.mark.parametrize("gone", ["  vendor: {key: keys/vendor.pub}\n", "  customer: {key: keys/customer.pub}\n"])
 def test_both_sides_are_named(gone: str) -> None:
     fault = only(written(nodes=1).replace(gone, ""))
     assert fault.where == "parties"
-    assert gone.split(":")[0].strip() in fault.wanted
+    assert gone.split(":")[0].strip() in str(fault.wanted)
 
 
 def test_a_stored_run_is_read_without_its_key_files() -> None:
