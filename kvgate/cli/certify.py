@@ -13,12 +13,13 @@ from kvgate.campaign import order, standing, statements
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.standing import Campaign
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.decision import Previous
+from kvgate.certificates.decision import Certificate, Previous
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
+from kvgate.certificates.trust import Trust
 from kvgate.cli import deviation, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.errors import NotAllowed, Refused, Unproven
@@ -75,17 +76,7 @@ def certify(
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
         known = signing.trusted(trust)
         signer = signing.key_of(key, party, known)
-        campaign = standing.read(book, record.campaign, Documents(book, record.campaign, known, standing.now()))
-        attempt = next(one for one in campaign.attempts if one.run.id == record.id)
-        made = certificate(
-            book,
-            record,
-            folder,
-            judged_again(folder),
-            previous=_previous(campaign, record),
-            waivers=attempt.for_certificate(),
-            days=valid_days or campaign.days(attempt),
-        )
+        made = statement_of(book, record, folder, known, valid_days)
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
@@ -108,6 +99,16 @@ def certify(
         err=True,
     )
     click.echo(path)
+
+
+def statement_of(book: Ledger, run: RunRecord, folder: Path, trust: Trust | None, days: int | None) -> Certificate:
+    """Return the certificate of a run, unsigned, with the waivers that count and the gate before; ``days``: by the calendar."""
+    campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, standing.now()))
+    attempt = next(one for one in campaign.attempts if one.run.id == run.id)
+    return certificate(
+        book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
+        days=days or campaign.days(attempt),
+    )  # fmt: skip
 
 
 def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:

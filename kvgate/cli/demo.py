@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from checks.phrase import say
-from kvgate.certificates.trust import PARTIES
 from kvgate.cli import speech
 from kvgate.cli.demo_parties import go_on
+from kvgate.cli.demo_signing import certify_newest, make_keys
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
@@ -32,9 +32,9 @@ from lab.rack import EmbeddedRack, build
 GATES = ("G1",)  # gates that this version runs
 
 
-def login_key(folder: Path, name: str = "id_ed25519") -> Path:
-    """Private key that the demo logs in or signs with, made on first use, readable by its owner only."""
-    path = folder / name
+def login_key(folder: Path) -> Path:
+    """Private key that the demo logs in with, made on first use, readable by its owner only."""
+    path = folder / "id_ed25519"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         key = Ed25519PrivateKey.generate()
@@ -174,6 +174,7 @@ def demo(
     status = 0
     with _rack(nodes, platform, faults) as rack:
         inventory = folder / "inventory.yaml"
+        make_keys(folder)
         _write(inventory, rack.inventory(login_key(folder).absolute()))
         click.echo(
             read(
@@ -184,11 +185,12 @@ def demo(
             ),
             err=True,
         )
-        for party in PARTIES:
-            login_key(folder / "keys", party)
         go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
         for gate in chosen:
-            status = max(status, _gate(gate, inventory, var), key=(0, 6, 4, 2, 1).index)
+            ended = _gate(gate, inventory, var)
+            status = max(status, ended, key=(0, 6, 4, 2, 1).index)
+            if ended in (0, 1):
+                certify_newest(var, gate, read)
     sys.exit(status)
 
 
