@@ -71,7 +71,7 @@ def certificate(
     rows = {item: recorded.get(item) for item in ledger.owed(run)}
     _same(run, rows, again)
     start = evidence.start
-    inventory = reader.parse(start.inventory, f"{run.id}/inventory")
+    inventory = reader.stored(start.inventory, f"{run.id}/inventory")
     if missing := sorted(set(PARTIES) - set(inventory.rack.parties)):
         raise NotAllowed(f"the inventory of run {run.id} names no {missing[0]} under parties: nobody could co-sign")
     agreement = agreements.stored(start.acceptance)

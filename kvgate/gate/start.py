@@ -187,7 +187,7 @@ def _prepare_replay(options: Options) -> Prepared:
             say("run {run} is a run of {gate}, not of {wanted}", run=evidence.run, gate=start.gate, wanted=options.gate)
         )
     try:
-        inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+        inventory = reader.stored(start.inventory, f"{evidence.run}/inventory")
         agreed = agreements.stored(start.acceptance)
     except BadInput as error:
         if start.code in ("", code_version()):
