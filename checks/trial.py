@@ -49,6 +49,10 @@ class Live(Generic[Fact]):
 class Trial(Generic[Fact]):
     """Load of one kind: stages one after another, the steps of a stage at the same time on their hosts.
 
+    ``varied`` gives the stages of a round by its number where rounds differ (which arm comes first, which prompts); names and
+    hosts of the steps stay those of ``stages``. Trials of one ``group`` take turns: a round of each, in an order that ``seed``
+    shuffles anew each time, so that no slow change of the rack falls on one of them alone.
+
     ``prepare`` is done once before the first round of a sitting (laying out a file) and must be safe to do again;
     ``clean`` once after its last round, whatever happened.
 
@@ -69,6 +73,9 @@ class Trial(Generic[Fact]):
     live: Live[Any] | None = field(default=None, compare=False)
     prepare: tuple[tuple[Step, ...], ...] = ()
     clean: tuple[Step, ...] = ()
+    varied: Callable[[int], tuple[tuple[Step, ...], ...]] | None = field(default=None, compare=False)
+    group: str = ""
+    seed: int = 0
 
     def __post_init__(self) -> None:
         names = [step.name for step in self.everything]
@@ -81,6 +88,20 @@ class Trial(Generic[Fact]):
     def steps(self) -> tuple[Step, ...]:
         """The steps of a round, in order."""
         return tuple(step for stage in self.stages for step in stage)
+
+    def stages_of(self, number: int) -> tuple[tuple[Step, ...], ...]:
+        """Stages of round ``number`` (from 1). Raises ValueError where names or hosts are not those of the trial."""
+        if self.varied is None:
+            return self.stages
+        stages = self.varied(number)
+        found = sorted((step.name, step.host) for stage in stages for step in stage)
+        if found != sorted((step.name, step.host) for step in self.steps):
+            raise ValueError(f"round {number} of trial {self.id} has other steps than its first: {found}")
+        return stages
+
+    def steps_of(self, number: int) -> tuple[Step, ...]:
+        """The steps of round ``number`` in order."""
+        return tuple(step for stage in self.stages_of(number) for step in stage)
 
     @property
     def preparation(self) -> tuple[Step, ...]:
@@ -128,3 +149,13 @@ class Measured(Generic[Fact]):
     facts: tuple[Fact, ...]
     voided: tuple[Phrase, ...] = ()
     failed: tuple[Phrase, ...] = ()
+
+
+def turn(trials: Sequence[Trial[Any]], number: int) -> list[Trial[Any]]:
+    """Order in which trials of one group take their turn ``number`` (from 1): shuffled by their seed, the same every time."""
+    seed = f"{trials[0].group}\0{trials[0].seed}\0{number}" if trials else ""
+
+    def place(trial: Trial[Any]) -> str:
+        return hashlib.sha256(f"{seed}\0{trial.id}".encode()).hexdigest()
+
+    return sorted(trials, key=place)

@@ -58,6 +58,8 @@ def time_source_answers(found: Sources) -> Verdict:
     if not selected:
         return Verdict.of(False, say("{count} sources, none selected", count=len(found.sources)), required)
     measured = say("{source}, reach {reach:o}", source=selected[0].name, reach=selected[0].reach)
+    if selected[0].name.startswith("127."):  # 127.127.1.0: the host's own clock, written down as if it were a server
+        return Verdict.of(False, measured, required, note=say("follows its own clock ('local stratum'), no source"))
     return Verdict.of(selected[0].reach == 0o377, measured, required)
 
 

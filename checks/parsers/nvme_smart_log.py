@@ -103,7 +103,8 @@ def _value(key: str, value: str) -> str | int:
         raise UnreadableOutput(f"temperature is {value[:40]!r}")
     if key == "critical_warning" and re.fullmatch(r"0x[0-9a-fA-F]{1,2}", value):
         return int(value, 16)
-    number = re.fullmatch(r"(\d{1,39})(?:%| \([\d.]+ [kMGTPE]?B\))?", value, re.ASCII)
+    # 1.x groups thousands as the locale says; commas in strict groups of three can be nothing else.
+    number = re.fullmatch(r"(\d{1,39}|\d{1,3}(?:,\d{3}){1,12})(?:%| \([\d.]+ [kMGTPE]?B\))?", value, re.ASCII)
     if number is None:
         raise UnreadableOutput(f"{key} is {value[:40]!r}, wanted a whole number")
-    return number[1]
+    return number[1].replace(",", "")

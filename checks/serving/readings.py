@@ -1,4 +1,4 @@
-"""What each load tool wrote, as one run: `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
+"""What each load tool wrote, as one run: kvgate's own driver, `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
 
 Where a tool counts something else as the first token, or stops its watch elsewhere, the run carries an objection instead of a
 number that only looks alike.
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from checks.parsers.aiperf_records import AiperfRecord
 from checks.parsers.aiperf_summary import AiperfSummary
 from checks.parsers.guidellm import GuideBenchmark, GuideRequest
+from checks.parsers.kvgate_load import Load, LoadRequest
 from checks.parsers.sglang_bench_serving import SglangBench, SglangRequest
 from checks.parsers.vllm_bench_serve import BenchRequest, VllmBench
 from checks.phrase import Phrase, say
@@ -26,6 +27,41 @@ _COMPLETIONS = frozenset({"openai", "vllm"})
 def digest(text: str) -> str:
     """SHA-256 of an answer's text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def from_kvgate(load: Load) -> Run:
+    """kvgate's own driver: it keeps the definition itself and prints no summary of its own."""
+    return Run(
+        tool="kvgate",
+        timeline=Clock.MONOTONIC,
+        stopwatch=Clock.MONOTONIC,
+        concurrency=load.concurrency,
+        begun=load.begun,
+        requests=tuple(_kvgate(one) for one in load.requests),
+        summary=None,
+        ends=(Instant(*load.before), Instant(*load.after)),
+    )
+
+
+def _kvgate(one: LoadRequest) -> Request:
+    if one.status != Status.COMPLETED:
+        return Request(one.index, Status(one.status), tokens_in=one.tokens_in, waited=one.waited, error=one.error)
+    if one.sent is None or one.first is None or one.last is None or not one.tokens_out:
+        return Request(one.index, Status.EMPTY, tokens_in=one.tokens_in, waited=one.waited)
+    return Request(
+        index=one.index,
+        status=Status.COMPLETED,
+        sent=one.sent,
+        first=one.first,
+        last=one.last,
+        ttft=one.first - one.sent,
+        latency=one.last - one.sent,
+        tokens_in=one.tokens_in,
+        tokens_out=one.tokens_out,
+        cached=one.cached,
+        waited=one.waited,
+        output=one.output,
+    )
 
 
 def from_vllm(bench: VllmBench, ends: Ends | None = None) -> Run:

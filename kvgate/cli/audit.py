@@ -31,7 +31,9 @@ from kvgate.reports.steps import Steps
 )
 @click.option(
     "--anchor", "anchors", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CERT",
-    help=speech.read("a certificate that left this machine: only it shows a log that was cut at its end or written anew; repeatable"),
+    help=speech.read(
+        "a certificate or start ticket that left this machine: only that shows a log cut at its end or written anew; repeatable"
+    ),
 )  # fmt: skip
 @click.option(
     "--trust",
@@ -62,6 +64,7 @@ def audit(
     read, counts, steps = Reader(language()), Counts(), Steps(sys.stderr)
     known = trusts.load(trust) if trust is not None else None
     book = Ledger.open(ledger, write=False)
+    steps.total = len(book.runs())
     found = []
     for finding in walk(book, Asked(evidence, certificates, anchors, known), counts, steps):
         found.append(finding)

@@ -17,7 +17,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.cli import signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed
+from kvgate.errors import NotAllowed, Unproven
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
 
@@ -182,4 +182,38 @@ def _bytes(path: Path) -> bytes:
         ) from None
 
 
-COMMANDS = (verify, stamp)
+@click.command(
+    "sheet",
+    help=speech.read(
+        "Write CERT as one page of A4 (HTML, nothing is loaded from the network): to be read, printed and "
+        "signed by hand.\n\n"
+        "It says DRAFT, SIMULATED or NOT VERIFIED where that is so. The language is that of kvgate --lang.\n\n"
+        "Example: kvgate --lang zh sheet G1.json --trust keys/allowed_signers"
+    ),
+)
+@click.argument("cert", type=_FILE)
+@signing.TRUST
+@click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
+@click.option("--out", "-o", type=_FILE, help=speech.read("file to write  [default: CERT.en.html or CERT.zh.html]"))
+def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) -> None:
+    """Write CERT as one page of A4 (HTML, nothing is loaded from the network)."""
+    from kvgate.reports.sheet import sheet as page
+
+    read = Reader(language())
+    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    asked = Asked(
+        at=signing.moment(None),
+        trust=signing.trusted(trust),
+        token=stamps.load(beside) if tsa and beside.is_file() else None,
+        roots=stamps.load_roots(tsa) if tsa else [],
+    )
+    found = examine(_bytes(cert), asked)
+    broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
+    if broken:
+        raise Unproven(f"{cert} is not printed: {broken[0].found}")
+    path = out or cert.with_name(f"{cert.name}.{read.lang}.html")
+    signing.write(path, page(found, cert.name, read).encode())
+    click.echo(path)
+
+
+COMMANDS = (verify, stamp, sheet)

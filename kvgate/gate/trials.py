@@ -14,7 +14,7 @@ from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import Device, Probe
-from checks.trial import Step, Trial
+from checks.trial import Step, Trial, turn
 from kvgate.errors import CannotTell, DeviceAbsent
 from kvgate.evidence.store import AskedProbe
 from kvgate.gate.answers import Answers, Met
@@ -74,22 +74,44 @@ class Trials:
 
     def run(self) -> Tried:
         """Make every round that is still wanted."""
-        for trial in self.trials:
-            self._trial(trial)
+        for group in self._groups():
+            self._group(group)
         return self.tried
 
-    def _trial(self, trial: Trial[Any]) -> None:
-        last = 0
+    def _groups(self) -> list[list[Trial[Any]]]:
+        """Trials in the order they were asked for; those of one group together."""
+        groups: dict[str, list[Trial[Any]]] = {}
+        for trial in self.trials:
+            groups.setdefault(trial.group or trial.key, []).append(trial)
+        return list(groups.values())
+
+    def _group(self, trials: list[Trial[Any]]) -> None:
+        """Make the rounds of some trials in turns. What was laid out is removed at the end, however it ends."""
+        wanted = {trial.key: self._wanted(trial) for trial in trials}
+        last: dict[str, int] = {}
+        number = 0
         try:
-            for number in self._wanted(trial):
-                self._show(trial, number)
-                first, last = not last, number
-                self._round(trial, number, first=first)
-                self._done += trial.seconds
-                self._show(trial, number, ended=self.tried.round(trial, number))
+            while wanted:
+                number += 1
+                for trial in turn(trials, number):
+                    if trial.key in wanted and not self._next_round(trial, wanted[trial.key], last):
+                        del wanted[trial.key]
         finally:
-            if last and trial.clean:
-                self._tidy(trial, last)
+            for trial in trials:
+                if trial.key in last and trial.clean:
+                    self._tidy(trial, last[trial.key])
+
+    def _next_round(self, trial: Trial[Any], wanted: Iterator[int], last: dict[str, int]) -> bool:
+        number = next(wanted, None)
+        if number is None:
+            return False
+        self._show(trial, number)
+        first = trial.key not in last
+        last[trial.key] = number
+        self._round(trial, number, first=first)
+        self._done += trial.seconds
+        self._show(trial, number, ended=self.tried.round(trial, number))
+        return True
 
     def _tidy(self, trial: Trial[Any], number: int) -> None:
         """Remove what the trial laid out; what could not be removed is told, for somebody must."""
@@ -128,7 +150,9 @@ class Trials:
         self._evidence.sync()
         try:
             with self._looking(trial, number):
-                self._stages(trial, number, (*trial.prepare, *trial.stages) if first else trial.stages)
+                self._stages(
+                    trial, number, (*trial.prepare, *trial.stages_of(number)) if first else trial.stages_of(number)
+                )
         finally:
             self._clean(trial, number)
         self._evidence.note(ROUND, trial=trial.key, id=trial.id, number=number)

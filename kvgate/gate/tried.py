@@ -102,7 +102,7 @@ class Tried:
         try:
             self._quiet(trial, number)
             prepared = [s for s in trial.preparation if self.answers.place(s.host, trial.place(number, s)) is not None]
-            for step in (*prepared, *trial.steps):
+            for step in (*prepared, *trial.steps_of(number)):
                 facts[step.name] = self.step(trial, number, step)
                 if step.must is not None and (why := step.must(facts[step.name])) is not None:
                     raise CannotTell(why)

@@ -67,3 +67,10 @@ def test_the_source_answers(state: str, reach: int, outcome: Outcome) -> None:
 )
 def test_clocks_agree_with_their_uncertainty(clocks: dict[str, tuple[float, float]], outcome: Outcome) -> None:
     assert clock.clocks_agree(spread(clocks), 50).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    "name, wanted", [("127.127.1.0", STOP), ("127.0.0.1", STOP), ("10.0.0.1", PASS), ("PHC0", PASS)]
+)
+def test_the_host_s_own_clock_is_no_source(name: str, wanted: Outcome) -> None:
+    assert clock.time_source_answers(Sources((Source("^", "*", name, 2, 0o377),))).outcome is wanted

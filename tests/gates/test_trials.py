@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from checks.load import running
 from checks.phrase import Phrase, say
 from checks.probe import Device, Level, Probe, UnreadableOutput
-from checks.trial import Step, Trial, Voided
+from checks.trial import Step, Trial, Voided, turn
 from kvgate.errors import CannotTell, CommandFailed
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
@@ -40,6 +42,14 @@ def load(*argv: str, name: str = "load", limit: float = 10.0, **more: Any) -> St
 def trial(*steps: Step, read: Callable[[Mapping[str, Any]], Any] | None = None, **more: Any) -> Trial[Any]:
     stages = tuple((step,) for step in steps)
     return Trial("test.load", say("a load"), stages, read or (lambda facts: facts["load"]), **more)
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """One such test at a time on this machine: each refuses, as it must, to measure beside the load of another."""
+    with (Path(tempfile.gettempdir()) / "kvgate-tests-load.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture
@@ -268,3 +278,32 @@ def test_what_could_not_be_cleaned_up_is_told(evidence: Evidence) -> None:
     )
     trials.run()
     assert ["busy" in str(what) for what in trials.left] == [True]
+
+
+def test_trials_of_a_group_take_turns_in_a_shuffled_order_that_is_always_the_same(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    def named(name: str) -> Trial[Any]:
+        step = load("sh", "-c", f"echo {name} >>{tmp_path}/order; echo 1")
+        return Trial(name, say("a load"), ((step,),), lambda facts: facts["load"], rounds=4, group="pair", seed=7)
+
+    trials = [named(name) for name in ("c8", "c16", "c32")]
+    make(evidence, *trials)
+    order = (tmp_path / "order").read_text().split()
+    rounds = [order[start : start + 3] for start in range(0, 12, 3)]
+    assert all(sorted(one) == ["c16", "c32", "c8"] for one in rounds)
+    assert rounds == [[trial.id for trial in turn(trials, number)] for number in (1, 2, 3, 4)]
+    assert len({tuple(one) for one in rounds}) > 1
+
+
+def test_rounds_may_differ_by_their_number_but_not_in_their_steps(evidence: Evidence) -> None:
+    def stages(number: int) -> tuple[tuple[Step, ...], ...]:
+        both = ((load("echo", str(number), name="a"),), (load("echo", str(-number), name="b"),))
+        return both if number % 2 else both[::-1]
+
+    wanted = Trial("pair", say("a pair"), stages(1), lambda facts: (facts["a"], facts["b"]), rounds=3, varied=stages)
+    assert make(evidence, wanted).measured(wanted).facts == ((1, -1), (2, -2), (3, -3))
+    assert Tried(replay(evidence)).measured(wanted).facts == ((1, -1), (2, -2), (3, -3))
+    other = Trial("other", say("x"), stages(1), len, varied=lambda _: stages(1)[:1])
+    with pytest.raises(ValueError, match="other steps"):
+        other.stages_of(2)

@@ -1,0 +1,93 @@
+"""The sheet says what was signed, in both languages, and never looks more final than the certificate is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvgate.certificates import envelope
+from tests.certificates.conftest import Desk
+
+
+def sheet(desk: Desk, lang: str = "en", **env: str) -> str:
+    shown = desk.kvgate("--lang", lang, "sheet", desk.certificate, **env)
+    assert shown.exit_code == 0, shown.output
+    return Path(shown.stdout.strip()).read_text("utf-8")
+
+
+def test_it_says_what_was_signed_in_both_languages(final: Desk) -> None:
+    digest = envelope.load(final.certificate).digest
+    english, chinese = sheet(final), sheet(final, "zh")
+    for page in (english, chinese):
+        assert f"sha256:{digest}" in page
+        assert final.runs[-1] in page
+        assert final.vendor.signer.public.fingerprint in page.replace("&#43;", "+")
+        assert "<svg" in page
+        assert not re.search(r"(src|href)=", page.replace("http://www.w3.org/2000/svg", ""))
+    assert "SIMULATED" in english
+    assert "模拟" in chinese
+    assert "G1 到货验收证书" in chinese
+    assert "Attempts before this one" in english
+    assert "DRAFT" not in english
+
+
+def test_a_draft_and_an_unknown_signature_are_called_so(final: Desk) -> None:
+    assert "NOT VERIFIED" in sheet(final, KVGATE_TRUST="")
+    final.forge(lambda _: None, "vendor")
+    assert "DRAFT: not signed by customer. It opens nothing." in sheet(final)
+    (final.folder / "allowed_signers").write_text(final.customer.line("customer"))
+    assert "REFUSED: signature 1 was made by no key" in sheet(final)
+
+
+def test_a_stop_shows_what_stopped_it(stopped: Desk) -> None:
+    stopped.certify(stopped.runs[0])
+    page = sheet(stopped, "zh")
+    assert '<div class="decision STOP">STOP</div>' in page
+    assert "未通过项" in page
+    assert "G1.2.9" in page
+
+
+def test_nothing_that_was_signed_becomes_part_of_the_page(final: Desk) -> None:
+    def change(statement: dict[str, Any]) -> None:
+        statement["predicate"]["operator"] = "<script>alert(1)</script>"
+
+    final.forge(change)
+    assert "<script>" not in sheet(final)
+
+
+def test_what_is_no_certificate_is_not_printed(final: Desk) -> None:
+    final.certificate.write_text("{}")
+    shown = final.kvgate("sheet", final.certificate)
+    assert (shown.exit_code, shown.stdout) == (4, "")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium to print with")
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_it_is_one_sheet_however_much_there_is_to_say(stopped: Desk, lang: str) -> None:
+    stopped.certify(stopped.runs[0])
+
+    def fill(statement: dict[str, Any]) -> None:
+        found = statement["predicate"]
+        first = found["clauses"][0]
+        many = [{**first, "subject": f"node-{n:02d}:S7Y0NX0W100002", "outcome": "STOP", "measured": "m " * 300, "required": "r" * 600}
+                for n in range(40)]  # fmt: skip
+        found["clauses"] += many
+        before = {"campaign": found["campaign"], "run": "r" * 30, "outcome": "STOP", "state": "decided", "started": found["started"],
+                  "ended": found["finished"], "ticket": "0" * 64, "decision": "1" * 64}  # fmt: skip
+        found["attempts"] = [{**before, "run": f"r{n}", "attempt": n} for n in range(1, 30)]
+        found["attempt"] = 30
+        found["overlaid"] = [
+            {"clause": "G1.2.9", "what": "w" * 40, "before": "b" * 80, "after": "a" * 80, "origin": "contract"}
+        ] * 20
+
+    stopped.forge(fill, "vendor")
+    (stopped.folder / "page.html").write_text(sheet(stopped, lang), "utf-8")
+    words = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--print-to-pdf={stopped.folder}/page.pdf"]
+    subprocess.run([*words, f"file://{stopped.folder}/page.html"], capture_output=True, check=True, timeout=100)
+    pdf = (stopped.folder / "page.pdf").read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
