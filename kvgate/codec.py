@@ -78,7 +78,7 @@ def phrase_from_json(found: object) -> Phrase:
 
 def verdict_to_json(verdict: Verdict) -> dict[str, object]:
     """Every field of the verdict; numbers that are not finite become words."""
-    return {
+    found: dict[str, object] = {
         "outcome": verdict.outcome.value,
         "measured": phrase_to_json(verdict.measured),
         "required": phrase_to_json(verdict.required),
@@ -86,11 +86,16 @@ def verdict_to_json(verdict: Verdict) -> dict[str, object]:
         "note": None if verdict.note is None else phrase_to_json(verdict.note),
         "quantities": [[q.name, _value_to_json(q.value), q.unit] for q in verdict.quantities],
     }
+    return {**found, "acceptable": True} if verdict.acceptable else found
 
 
 def verdict_from_json(found: object) -> Verdict:
     """Inverse of :func:`verdict_to_json`. Raises ValueError."""
-    record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities"})
+    acceptable = isinstance(found, Mapping) and "acceptable" in found
+    if acceptable and found["acceptable"] is not True:  # type: ignore[index]
+        raise ValueError(f"found acceptable {found['acceptable']!r:.80}, wanted true or no such key")  # type: ignore[index]
+    more = {"acceptable"} if acceptable else set()
+    record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities", *more})
     quantities = []
     for item in _list(record["quantities"]):
         parts = _list(item)
@@ -107,6 +112,7 @@ def verdict_from_json(found: object) -> Verdict:
         _text(record["unit"]),
         None if record["note"] is None else phrase_from_json(record["note"]),
         tuple(quantities),
+        acceptable=acceptable,
     )
 
 

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from checks.phrase import say
 from kvgate.cli import speech
+from kvgate.cli.demo_parties import go_on
 from kvgate.cli.demo_signing import certify_newest, make_keys
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
@@ -184,6 +185,7 @@ def demo(
             ),
             err=True,
         )
+        go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
         for gate in chosen:
             ended = _gate(gate, inventory, var)
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
