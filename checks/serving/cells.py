@@ -10,6 +10,7 @@ from checks.serving.figures import Figures, figures
 from checks.serving.records import Run
 from checks.serving.validity import Planned, faults
 from checks.statistics.paired import FEWEST_RESAMPLES
+from checks.statistics.percentile import median
 from checks.statistics.plan import Voided, void_faults
 from checks.statistics.steadiness import trend, variation_percent
 
@@ -34,6 +35,34 @@ def cell(run: Run | None, planned: Planned, proof: Sequence[Phrase] = ()) -> Cel
         return Cell(None, (say("it was not measured"),))
     reasons = (*faults(run, planned), *proof)
     return Cell(None, reasons) if reasons else Cell(figures(run, planned.concurrency), ())
+
+
+def whole_machine(cells: Sequence[Cell]) -> Cell:
+    """Instances that were loaded at the same time as one cell: throughputs added, their requests in one pool.
+
+    Raises ValueError for none. One invalid instance makes the whole invalid.
+    """
+    if not cells:
+        raise ValueError("no instances to add")
+    if reasons := tuple(reason for one in cells for reason in one.faults):
+        return Cell(None, reasons)
+    told = [one.figures for one in cells if one.figures is not None]
+    ttfts = tuple(ttft for one in told for ttft in one.ttfts)
+    steady = [one.steady_throughput for one in told if one.steady_throughput is not None]
+    return Cell(
+        Figures(
+            ttfts=ttfts,
+            ttft_p50=median(ttfts),
+            throughput=sum(one.throughput for one in told),
+            window=max(one.window for one in told),
+            tokens_out=sum(one.tokens_out for one in told),
+            mean_latency=sum(one.mean_latency * len(one.ttfts) for one in told) / len(ttfts),
+            occupied=sum(one.occupied for one in told),
+            tail_percent=max(one.tail_percent for one in told),
+            steady_throughput=sum(steady) if len(steady) == len(told) else None,
+        ),
+        (),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +133,7 @@ def _restless(pairs: Sequence[Pair], rules: Rules) -> list[Phrase]:
             if len(values) > 1 and (variation := variation_percent(values)) > rules.variation_percent:
                 found.append(
                     say(
-                        "{what} of the {arm} varies from round to round by {variation:.1f} %; the limit is {limit} %",
+                        "{what} of the {arm} varies from round to round by {variation:.2f} %; the limit is {limit} %",
                         what=what, arm=arm, variation=variation, limit=rules.variation_percent,
                     )
                 )  # fmt: skip
@@ -114,7 +143,7 @@ def _restless(pairs: Sequence[Pair], rules: Rules) -> list[Phrase]:
         if abs(change) > rules.drift_percent:
             found.append(
                 say(
-                    "over the rounds TTFT p50 of the local arm drifted by {change:+.1f} %; the limit is {limit} %",
+                    "over the rounds TTFT p50 of the local arm drifted by {change:+.2f} %; the limit is {limit} %",
                     change=change, limit=rules.drift_percent,
                 )
             )  # fmt: skip

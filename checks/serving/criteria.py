@@ -22,13 +22,14 @@ Weigh = Callable[[Decimal], Verdict]
 def drop(percent: Decimal, least: float, decimals: int | None = None) -> Verdict:
     """A drop of ``percent`` is at least ``least`` percent; compared as measured, or rounded to ``decimals`` first."""
     required = say("TTFT p50 lower by at least {least} %", least=_plain(least))
-    return Verdict.of(_rounded(percent, decimals) >= Decimal(repr(least)), _shown(-percent, decimals), required, "%")
+    measured = _shown(-percent, decimals, (-least,))
+    return Verdict.of(_rounded(percent, decimals) >= Decimal(repr(least)), measured, required, "%")
 
 
 def gain(percent: Decimal, low: float, high: float, decimals: int | None = 0) -> Verdict:
     """A gain of ``percent`` lies in the band. Below it STOP; above it UNDECIDED: no reference run was that much better."""
     required = say("throughput higher by {low} % to {high} %", low=_plain(low), high=_plain(high))
-    value, measured = _rounded(percent, decimals), _shown(percent, decimals)
+    value, measured = _rounded(percent, decimals), _shown(percent, decimals, (low, high))
     if value > Decimal(repr(high)):
         why = say("larger than any reference run: look for a weak baseline, or let both parties accept it by a waiver")
         return Verdict.undecided(why, required, measured)
@@ -43,8 +44,11 @@ def _plain(value: float) -> str:
     return f"{value:g}"
 
 
-def _shown(percent: Decimal, decimals: int | None) -> Phrase | str:
-    raw = f"{half_up(percent, 2):+}"
+def _shown(percent: Decimal, decimals: int | None, limits: tuple[float, ...]) -> Phrase | str:
+    """The change with two decimals; with more where it would look like a limit that it is not."""
+    ends = [Decimal(repr(limit)) for limit in limits]
+    places = next((n for n in (2, 4, 9) if half_up(percent, n) not in ends or percent in ends), 9)
+    raw = f"{half_up(percent, places):+}"
     if decimals is None:
         return say("{raw} %", raw=raw)
     return say("{raw} %, printed as {rounded} %", raw=raw, rounded=f"{half_up(percent, decimals):+}")
@@ -57,9 +61,13 @@ def ttft_drop(
     required = drop(Decimal(0), least, decimals).required
     if reasons := unfit(pairs, rules, voided):
         return Verdict.undecided(several(reasons), required)
-    found = comparison.ttft(pairs, rules)
+    return drop_of(comparison.ttft(pairs, rules), rules, least, decimals)
+
+
+def drop_of(found: Comparison, rules: Rules, least: float, decimals: int | None = None) -> Verdict:
+    """The verdict on a comparison of TTFT that is fit to decide."""
     percent = (1 - Decimal(repr(found.ratio))) * 100
-    return _decided(drop(percent, least, decimals), found, rules, (-least,), "s")
+    return _decided(drop(percent, least, decimals), found, rules, (-(least - _half(decimals)),), "s")
 
 
 def throughput_gain(
@@ -74,13 +82,26 @@ def throughput_gain(
     required = gain(Decimal(0), low, high, decimals).required
     if reasons := unfit(pairs, rules, voided):
         return Verdict.undecided(several(reasons), required)
-    found = comparison.throughput(pairs, rules)
+    return gain_of(comparison.throughput(pairs, rules), rules, low, high, decimals)
+
+
+def gain_of(found: Comparison, rules: Rules, low: float, high: float, decimals: int | None = 0) -> Verdict:
+    """The verdict on a comparison of throughput that is fit to decide."""
     percent = (Decimal(repr(found.ratio)) - 1) * 100
-    return _decided(gain(percent, low, high, decimals), found, rules, (low, high), "tok/s")
+    edges = (low - _half(decimals), high + _half(decimals))
+    return _decided(gain(percent, low, high, decimals), found, rules, edges, "tok/s")
+
+
+def _half(decimals: int | None) -> float:
+    """How far rounding moves a limit: a gain of 28.5 % prints as 29 % and passes, so 28.5 % is where the verdict turns."""
+    return 0.0 if decimals is None else 0.5 * 10**-decimals
 
 
 def _decided(point: Verdict, found: Comparison, rules: Rules, limits: tuple[float, ...], unit: str) -> Verdict:
-    """The verdict of the point estimate, if its interval is narrow enough to be one. All percentages are changes."""
+    """The verdict of the point estimate, if its interval is narrow enough to be one.
+
+    All percentages are changes; ``limits`` are where the verdict turns, before rounding.
+    """
     ends = ((found.interval.low - 1) * 100, (found.interval.high - 1) * 100)
     measured = say(
         "{percent} ({local:.4g} -> {array:.4g} {unit}, {rounds} rounds, interval of 95 %: {low:+.1f} to {high:+.1f} %)",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from checks.serving.records import Request, Run, Status
 from checks.statistics.percentile import median
+
+#: Seconds that differences of floating-point seconds since the epoch may be off.
+_EPOCH = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +77,13 @@ def _span(one: Request) -> _Span:
         raise ValueError(f"request {one.index} is {one.status.value}")
     if one.sent is None or one.first is None or one.last is None or one.ttft is None or one.tokens_out is None:
         raise ValueError(f"request {one.index} does not tell all its times and tokens")
-    if not (one.sent < one.first <= one.last and one.ttft > 0 and one.tokens_out > 0):
+    told = all(math.isfinite(value) for value in (one.sent, one.first, one.last, one.ttft))
+    if not (told and one.sent < one.first <= one.last and one.ttft > 0 and one.tokens_out > 0):
         raise ValueError(f"the times or tokens of request {one.index} contradict each other")
+    if abs(one.first - one.sent - one.ttft) > _EPOCH:
+        raise ValueError(f"the times of request {one.index} contradict each other: TTFT is not first minus sent")
+    if one.latency is not None and abs(one.last - one.sent - one.latency) > _EPOCH:
+        raise ValueError(f"the times of request {one.index} contradict each other: latency is not last minus sent")
     return _Span(one.sent, one.first, one.last, one.ttft, one.tokens_out)
 
 

@@ -18,6 +18,7 @@ _ROUNDING = 1e-4
 class Planned:
     """What the cell was to be, and the tolerances of its proof (percent; ``clock_step`` in seconds).
 
+    Lengths are in the server's tokens; a client that counts by itself is caught by the engine's own counters (reconciliation).
     ``agree_percent`` is how much longer the window of the tool's own throughput may be than ours: it holds what came before
     the first sending and after the last token.
     """
@@ -123,7 +124,7 @@ def _lengths(run: Run, planned: Planned) -> list[Phrase]:
     }:
         found.append(
             say(
-                "prompt lengths {found} tokens as the server counts them, wanted {wanted}",
+                "prompt lengths {found} tokens, wanted {wanted}",
                 found=_some(wrong), wanted=planned.tokens_in,
             )
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Certificates against the ledger: each must be about a run that is there, and say of it what the ledger says."""
+"""Certificates and start tickets against the ledger: each must be about a run that is there, and say of it what the ledger says."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from kvgate.audit import tickets
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
+from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.quorum import weigh
 from kvgate.certificates.trust import Trust
 from kvgate.errors import NotAllowed, Refused
@@ -42,9 +44,9 @@ class Held:
 
 
 def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> Iterator[Source]:
-    """Yield every certificate: in the ledger, in a folder, and those given as anchors. Raises NotAllowed."""
-    for kept in ledger.envelopes(kind="certificate"):
-        yield Source(f"certificate {kept.id} in the ledger", kept.content)
+    """Yield every certificate and start ticket: in the ledger, in a folder, and those given as anchors. Raises NotAllowed."""
+    for kept in (*ledger.envelopes(kind="certificate"), *ledger.envelopes(kind="ticket")):
+        yield Source(f"{kept.kind} {kept.id} in the ledger", kept.content)
     files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else []
     for path, anchor in (*((one, False) for one in files), *((one, True) for one in anchors)):
         try:
@@ -68,19 +70,18 @@ class Weighing:
         """Yield what is wrong with one. Never raises for bad content."""
         try:
             envelope = envelopes.read(source.data, source.place)
-            certificate = decisions.read(envelope)
+            ticket = tickets.is_one(envelope)
+            certificate = None if ticket else decisions.read(envelope)
         except Refused as error:
             yield Finding("certificate", source.place, str(error))
+            return
+        yield from self._signatures(source.place, envelope)
+        if certificate is None:
+            yield from tickets.check(source.place, envelope, self._runs)
             return
         held = Held(source.place, envelope.digest, certificate, source.anchor)
         for wrong in contradictions(certificate):
             yield Finding("certificate", held.place, f"{held.place}: {wrong}")
-        if self._trust is not None:
-            weighed = weigh(envelope, self._trust, datetime.now(UTC))
-            for problem in weighed.problems:
-                yield Finding("certificate", held.place, f"{held.place}: {problem}")
-            if not weighed.signed and not weighed.problems:
-                yield Finding("certificate", held.place, f"{held.place}: nobody has signed it")
         yield from self._log(held)
         run = self._runs.get(certificate.predicate.run)
         if run is None:
@@ -90,6 +91,15 @@ class Weighing:
         self._held.setdefault(run.id, []).append(held)
         yield from self._about(held, run)
         yield from self._attempts(held)
+
+    def _signatures(self, place: str, envelope: Envelope) -> Iterator[Finding]:
+        if self._trust is None:
+            return
+        weighed = weigh(envelope, self._trust, datetime.now(UTC))
+        for problem in weighed.problems:
+            yield Finding("certificate", place, f"{place}: {problem}")
+        if not weighed.signed and not weighed.problems:
+            yield Finding("certificate", place, f"{place}: nobody has signed it")
 
     def together(self) -> Iterator[Finding]:
         """Yield what only several certificates of one run show."""

@@ -48,10 +48,15 @@ def look(ledger: Ledger, run: RunRecord, root: Path | None) -> Looked:
     last = sealed[-1] if sealed else None
     seal = Seal(last.evidence_lines, last.evidence_head, last.evidence_root) if last else None
     checked = check_folder(folder, seal)
-    found = list(_problems(run, checked))
+    found = [one for one in _problems(run, checked) if seal is not None or not _unfinished(one)]
     if not checked.problems:
         found += _story(ledger, run, folder, last)
     return Looked(tuple(found), checked.lines, checked.blobs)
+
+
+def _unfinished(finding: Finding) -> bool:
+    """Whether it is what a run looks like that is being written, or whose process died: nobody sealed that end."""
+    return " has no end (" in finding.text
 
 
 def _problems(run: RunRecord, checked: EvidenceCheck) -> Iterator[Finding]:

@@ -146,7 +146,7 @@ class GateSession:
         needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
-        self._identify(rehearsal.hosts)
+        self.identify(rehearsal.hosts)
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
@@ -155,7 +155,7 @@ class GateSession:
         """What tells this rack from another; asked of every host that is asked anything, in the same session."""
         return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
 
-    def _identify(self, hosts: Collection[str]) -> None:
+    def identify(self, hosts: Collection[str]) -> None:
         """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
         assert self.answers is not None  # noqa: S101 - called when they were asked
         found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]

@@ -22,7 +22,7 @@ from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence
-from kvgate.gate import code
+from kvgate.gate import code, order
 from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.earlier import Earlier, look, open_ended
@@ -187,7 +187,7 @@ def _prepare_replay(options: Options) -> Prepared:
             say("run {run} is a run of {gate}, not of {wanted}", run=evidence.run, gate=start.gate, wanted=options.gate)
         )
     try:
-        inventory = reader.parse(start.inventory, f"{evidence.run}/inventory")
+        inventory = reader.stored(start.inventory, f"{evidence.run}/inventory")
         agreed = agreements.stored(start.acceptance)
     except BadInput as error:
         if start.code in ("", code_version()):
@@ -290,6 +290,8 @@ def _owes_less(prepared: Prepared) -> bool:
 
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     earlier = open_ended(ledger, prepared.inventory.rack.campaign, prepared.options.gate)
+    allowed = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger)
+    session.before = allowed.before
     session.run = ledger.begin(
         gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
@@ -302,8 +304,10 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         code=code_version(),
         operator=operator(),
         simulated=prepared.inventory.rack.simulated,
+        after=allowed.head[0],
     )
     try:
+        allowed.sign(ledger, session.run)
         session.evidence = _evidence(prepared, session.run)
     except KvgateError as error:
         session.interrupt(str(error))
@@ -353,6 +357,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             )
         )
     session.run = run
+    session.before = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id).before
     session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)

@@ -21,8 +21,8 @@ Progress = Callable[[str, int], None]
 
 
 def check(connection: Connection, anchors: Sequence[tuple[int, str]] = ()) -> list[str]:
-    """Name every problem as a sentence; an empty list is good."""
-    return [finding.text for finding in findings(connection, anchors)]
+    """Name everything that is not what was written as a sentence; an empty list is good. Clocks are no damage."""
+    return [finding.text for finding in findings(connection, anchors) if finding.kind != "clock"]
 
 
 def findings(

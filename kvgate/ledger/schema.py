@@ -48,7 +48,7 @@ def current(store: Store) -> None:
                     place=store.place,
                     what=what,
                     known=REVISIONS[-1],
-                )  # fmt: skip
+                )
             )
 
 
@@ -71,7 +71,7 @@ def _revision(connection: Connection, place: str) -> str:
                 place=place,
                 found=", ".join(found),
                 known=REVISIONS[-1],
-            )  # fmt: skip
+            )
         )
     return found[0]
 

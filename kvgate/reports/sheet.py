@@ -150,7 +150,9 @@ def _sections(certificate: Certificate, read: Reader) -> Iterator[Section]:
     yield _clauses(found.clauses, _agreement(certificate), read)
     if found.overlaid:
         heads = [read("clause"), read("number"), read("standard"), read("agreed")]
-        terms = [(one.clause, _short(one.what), _short(one.before), _short(one.after)) for one in found.overlaid[:_TERMS]]
+        terms = [
+            (one.clause, _short(one.what), _short(one.before), _short(one.after)) for one in found.overlaid[:_TERMS]
+        ]
         yield Section(
             read("Agreed otherwise than the standard"), heads, terms, _more(len(found.overlaid), _TERMS, read)
         )

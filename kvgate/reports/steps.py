@@ -13,21 +13,25 @@ _OFTEN, _SELDOM = 0.2, 10.0  # seconds between lines on a terminal, and elsewher
 class Steps:
     """Call it with what is worked on and how many are done; of ``total``, where that is known."""
 
-    def __init__(self, stream: IO[str], total: int = 0) -> None:
-        self._stream, self.total = stream, total
+    def __init__(self, stream: IO[str], every: float | None = None) -> None:
+        self._stream, self.total = stream, 0
         self.read = Reader(language())
         self._terminal = stream.isatty()
+        self._every = every if every is not None else _OFTEN if self._terminal else _SELDOM
+        self._what = ""
         self._began = self._told = time.monotonic()
         self._shown = False
 
     def __call__(self, what: str, done: int) -> None:
         """Tell, unless it was told just now."""
         now = time.monotonic()
-        if now - self._told < (_OFTEN if self._terminal else _SELDOM):
+        if what != self._what:
+            self._what, self._began = what, now
+        if now - self._told < self._every:
             return
         self._told, self._shown = now, True
         rate = done / max(now - self._began, 1e-9)
-        if self.total:
+        if done <= self.total:
             left = (self.total - done) / rate if rate else 0.0
             line = self.read(
                 "{what}: {done} of {total}, {rate:.0f}/s, {left:.0f} s left",

@@ -52,25 +52,32 @@ class Keyring:
     def __init__(self) -> None:
         self._files: dict[Path, paramiko.PKey | str] = {}
         self._agents: dict[str, tuple[AgentKey, ...] | str] = {}
+        self._offers: dict[tuple[object, ...], Offer] = {}
         self._lock = threading.Lock()
 
     def offer(self, endpoint: Endpoint) -> Offer:
         """Choose at most :data:`MOST` keys: identity files in their order (through the agent if it has them), then the agent's."""
+        wanted = (endpoint.identities, endpoint.identities_only, endpoint.agent)
         with self._lock:
-            agent = self._agent(endpoint.agent)
-            held = {} if isinstance(agent, str) else {key.fingerprint: key for key in agent}
-            remarks = [agent] if isinstance(agent, str) and agent else []
-            chosen: dict[str, tuple[str, paramiko.PKey]] = {}
-            for path in endpoint.identities:
-                fingerprint = _public(path)
-                if fingerprint in held:
-                    chosen.setdefault(fingerprint, (f"{path} (agent)", held[fingerprint]))
-                elif path.is_file():
-                    key = self._file(path)
-                    if isinstance(key, str):
-                        remarks.append(key)
-                    else:
-                        chosen.setdefault(key.fingerprint, (str(path), key))
+            if wanted not in self._offers:  # hosts that want the same are offered the same: no file is looked at twice
+                self._offers[wanted] = self._choose(endpoint)
+            return self._offers[wanted]
+
+    def _choose(self, endpoint: Endpoint) -> Offer:
+        agent = self._agent(endpoint.agent)
+        held = {} if isinstance(agent, str) else {key.fingerprint: key for key in agent}
+        remarks = [agent] if isinstance(agent, str) and agent else []
+        chosen: dict[str, tuple[str, paramiko.PKey]] = {}
+        for path in endpoint.identities:
+            fingerprint = _public(path)
+            if fingerprint in held:
+                chosen.setdefault(fingerprint, (f"{path} (agent)", held[fingerprint]))
+            elif path.is_file():
+                key = self._file(path)
+                if isinstance(key, str):
+                    remarks.append(key)
+                else:
+                    chosen.setdefault(key.fingerprint, (str(path), key))
         if not endpoint.identities_only:
             for fingerprint, agent_key in held.items():
                 chosen.setdefault(fingerprint, (agent_key.comment or "agent key", agent_key))

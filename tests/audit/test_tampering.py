@@ -14,12 +14,13 @@ from sqlalchemy import text
 from checks.decision import decide
 from kvgate import agreement as agreements
 from kvgate.codec import canonical, digest
+from kvgate.ledger import moving
 from kvgate.ledger.engine import Store
 from kvgate.ledger.findings import KINDS
 from kvgate.ledger.repository import Ledger
 from tests.audit.conftest import Scene, kvgate
 from tests.audit.forger import erase, forge
-from tests.ledger.sample import tamper
+from tests.ledger.sample import begin, tamper
 
 TURN = (
     'UPDATE verdict SET outcome = \'STOP\', content = replace(content, \'"outcome":"PASS"\', \'"outcome":"STOP"\') '
@@ -87,6 +88,38 @@ def test_a_cut_tail_is_found_with_an_anchor_only(scene: Scene) -> None:
 def test_a_cut_tail_is_found_by_the_evidence_that_was_left_behind(scene: Scene) -> None:
     erase(scene.url, scene.runs[-1])
     assert scene.kinds() == {"run-missing"}
+
+
+def ticket(scene: Scene, **changes: object) -> Path:
+    """The signed start ticket of the last run, as the other party keeps it."""
+    run = Ledger.open(scene.url, write=False).run(scene.runs[-1])
+    said = {
+        "campaign": run.campaign, "run": run.id, "gate": run.gate, "attempt": run.attempt, "sequence": run.seq,
+        "nonce": run.nonce, "inventory": run.inventory_digest, "acceptance": run.acceptance_digest, "started": run.started,
+        "ticket": run.ticket_digest, **changes,
+    }  # fmt: skip
+
+    def change(statement: dict[str, Any]) -> None:
+        statement |= {"predicateType": "urn:kvgate:start-ticket:v1", "predicate": said, "subject": []}
+
+    return scene.certificate(change, "vendor")
+
+
+def test_a_deleted_attempt_is_found_with_its_start_ticket(scene: Scene) -> None:
+    last, kept = scene.runs[-1], ticket(scene)
+    assert scene.audit("--anchor", kept, "--trust", scene.folder / "allowed_signers") == []
+    erase(scene.url, last)
+    shutil.rmtree(scene.evidence / last)
+    assert scene.audit() == []
+    assert scene.kinds("--anchor", kept) == {"run-missing"}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("sequence", "row"), ("ticket", "row"), ("started", "row"), ("acceptance", "limit"), ("run", "certificate")],
+)
+def test_a_start_ticket_that_says_something_else_is_found(scene: Scene, name: str, kind: str) -> None:
+    assert scene.kinds("--anchor", ticket(scene, **{name: 7})) == {kind}
 
 
 def blobs(scene: Scene) -> list[Path]:
@@ -197,6 +230,14 @@ def test_a_limit_changed_with_everything_in_the_ledger_is_found_by_the_evidence(
     )
 
 
+def test_an_inventory_changed_with_everything_in_the_ledger_is_found_by_the_evidence(scene: Scene) -> None:
+    without_certificates(scene)
+    words = "rack: another\n"
+    forge(scene.url, f"UPDATE inventory_snapshot SET content = '{words}', digest = '{digest(words)}' WHERE id = 1")
+    assert scene.kinds() == {"inventory"}
+    assert "certificate" in scene.kinds("--anchor", scene.anchor)
+
+
 def test_an_old_certificate_signed_anew_is_found(scene: Scene) -> None:
     def change(statement: dict[str, Any]) -> None:
         for name in ("issued", "expires"):
@@ -268,3 +309,22 @@ def test_every_kind_is_said_to_people_and_none_is_left_over(scene: Scene) -> Non
     assert "row: verdicts of run" in told
     assert told.splitlines()[-1].endswith("findings")
     assert all(KINDS[kind] for kind, _ in scene.audit())
+
+
+def test_a_run_that_is_being_written_is_no_finding(scene: Scene) -> None:
+    ledger = Ledger.open(scene.url)
+    before = ledger.run(scene.runs[-1])
+    run = begin(ledger, campaign="demo", evidence_root=scene.evidence)
+    shutil.copytree(scene.evidence / before.id, scene.evidence / run.id)
+    journal = scene.evidence / run.id / "journal.jsonl"
+    first = json.loads(journal.read_bytes().splitlines()[0])
+    whole = canonical({**first, "run": run.id, "campaign": "demo", "prev": digest(run.id), "utc": run.started})
+    journal.write_bytes(whole.encode() + b'\n{"seq":2,"ki')
+    assert [told for kind, told in scene.audit() if kind not in ("limit", "inventory")] == []
+
+
+def test_clocks_that_differ_keep_no_ledger_from_being_moved(scene: Scene, tmp_path: Path) -> None:
+    without_certificates(scene)
+    forge(scene.url, f"UPDATE run SET started = '2020-01-01T00:00:00.000000Z' WHERE id = '{scene.runs[-1]}'")
+    assert scene.kinds() == {"clock"}
+    moving.export(scene.url, tmp_path / "ledger", "")

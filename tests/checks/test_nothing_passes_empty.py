@@ -10,6 +10,7 @@ import pkgutil
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -34,6 +35,9 @@ TRUE_OF_NONE: dict[str, str] = {
     "nvme.criteria.wholly_allocated": _NUMBERS,
     "raid.mounted.checksummed": _FLAGS,
     "raid.mounted.striped": _NUMBERS,
+    "serving.criteria.drop": _NUMBERS,
+    "serving.criteria.drop_of": "a comparison is made of two valid rounds at least, or not at all",
+    "serving.criteria.gain": _NUMBERS,
 }
 
 
@@ -73,7 +77,7 @@ def _of_type(kind: type, number: int) -> Any:
         return kind(**{one.name: empty(hints[one.name], number) for one in dataclasses.fields(kind)})
     if kind is bool:
         return bool(number)
-    if kind in (int, float):
+    if kind in (int, float, Decimal):
         return kind(number)
     if issubclass(kind, enum.Enum):
         return next(iter(kind))

@@ -10,7 +10,7 @@ from checks.nvme.probes import controllers, identity
 from checks.parsers.sysfs_nvme import RELEASE
 from kvgate.errors import CannotTell, DeviceAbsent
 from kvgate.gate.answers import Answers, Met
-from kvgate.transport.base import Answer
+from kvgate.transport.base import Answer, Clock
 
 TREE = Answer("", f"{RELEASE}:6.8.0\n".encode(), b"", 0, 0.1)
 
@@ -90,3 +90,50 @@ def test_a_disk_that_moved_to_another_name_was_perhaps_not_the_one_that_answered
 def test_a_disk_that_left_is_not_read_from_its_last_words() -> None:
     with pytest.raises(DeviceAbsent, match="no local NVMe disk"):
         asked(TREE.stdout.decode()).fact("fx100-a", identity(SERIAL))
+
+
+def clocked(*looks: tuple[float, float, float]) -> Answers:
+    """Looks at one clock: (operator's seconds, low, high)."""
+    found = Answers(Kept())  # type: ignore[arg-type]
+    for moment, low, high in looks:
+        found.meet("node-01", 1, Met("SHA256:x", "a", Clock(low, high), moment))
+    return found
+
+
+def test_several_looks_narrow_a_clock() -> None:
+    found = clocked((0.0, -0.5, 0.5), (10.0, -0.25, 1.0), (20.0, -1.0, 0.75))
+    assert found.clock("node-01") == (-0.25, 0.5)
+    assert found.looseness("node-01") == 0.75
+    assert found.looseness("node-02") == 0.0
+
+
+def test_a_look_of_long_ago_no_longer_counts() -> None:
+    assert clocked((0.0, -0.1, 0.1), (120.0, -0.5, 0.5)).clock("node-01") == (-0.1, 0.1)
+    assert clocked((0.0, -0.1, 0.1), (120.5, -0.5, 0.5)).clock("node-01") == (-0.5, 0.5)
+
+
+def test_looks_that_exclude_each_other_tell_of_a_clock_that_was_set() -> None:
+    assert clocked((0.0, -0.1, 0.2), (1.0, 0.2, 0.3)).clock("node-01") == (0.2, 0.2)
+    with pytest.raises(CannotTell, match="set its clock"):
+        clocked((0.0, -0.1, 0.1), (1.0, 0.2, 0.3)).clock("node-01")
+
+
+def test_a_host_met_once_is_not_timed_and_still_has_its_key() -> None:
+    found = Answers(Kept())  # type: ignore[arg-type]
+    with pytest.raises(CannotTell, match="not met"):
+        found.host_key("node-01")
+    found.meet("node-01", 2, Met("SHA256:x", "a", None, 1.0))
+    assert found.host_key("node-01") == "SHA256:x"
+    with pytest.raises(CannotTell, match="not met twice"):
+        found.seconds_between("node-01", controllers())
+    found.meet("node-01", 1, Met("", "a", None, 0.0))
+    assert found.host_key("node-01") == "SHA256:x"
+    assert found.seconds_between("node-01", controllers()) == 1.0
+
+
+def test_the_number_of_an_answer_is_that_of_its_sample() -> None:
+    found = answers("a", "a", "a")
+    found.keep("node-01", controllers().command(), 2, 7)
+    assert found.numbers("node-01", controllers()) == [1]
+    assert found.numbers("node-01", controllers(), 2) == [7]
+    assert found.numbers("node-02", controllers()) == []

@@ -15,7 +15,7 @@ from checks.serving.cells import Cell, Pair, Rules, cell
 from checks.statistics.plan import Cause, Voided
 from checks.verdict import Outcome, Verdict
 from tests.serving.load import planned, run
-from tests.serving.rounds import BAD, RULES, pairs
+from tests.serving.rounds import BAD, RULES, pairs, with_throughput
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
 
@@ -41,6 +41,13 @@ def test_a_drop_at_its_bound(percent: str, decimals: int | None, outcome: Outcom
 )  # fmt: skip
 def test_a_gain_at_both_edges_of_the_band(percent: str, decimals: int | None, outcome: Outcome) -> None:
     assert criteria.gain(Decimal(percent), 29, 40, decimals).outcome is outcome
+
+
+def test_a_value_next_to_its_limit_never_looks_like_it() -> None:
+    assert str(criteria.drop(Decimal("24.999"), 25).measured) == "-24.9990 %"
+    assert str(criteria.drop(Decimal("24.9999999"), 25).measured) == "-24.999999900 %"
+    assert str(criteria.drop(Decimal(25), 25).measured) == "-25.00 %"
+    assert str(criteria.gain(Decimal("40.001"), 29, 40, None).measured) == "+40.0010 %"
 
 
 def test_above_the_band_it_says_where_to_look() -> None:
@@ -104,12 +111,26 @@ def test_throughput_against_the_band(ratio: float, outcome: Outcome) -> None:
 
 def test_above_the_band_stays_undecided_though_it_is_marginal_too() -> None:
     rounds = list(pairs(throughput=1.40))
-    odd = pairs(throughput=1.42)
+    odd = pairs(throughput=1.415)
     mixed = [odd[i] if i % 2 else rounds[i] for i in range(5)]
     verdict = criteria.throughput_gain(mixed, RULES, low=29, high=40)
     assert verdict.outcome is UNDECIDED
     assert "weak baseline" in str(verdict.note)
     assert "marginal" in str(verdict.note)
+
+
+@pytest.mark.parametrize(
+    "ratio, marginal", [(1.2855, True), (1.2893, False), (1.30, False), (1.4045, True), (1.40, False), (1.3999, False)]
+)
+def test_a_gain_is_marginal_where_the_rounded_verdict_turns(ratio: float, marginal: bool) -> None:
+    rounds = [
+        replace(pair, array=with_throughput(pair.array.figures, pair.local.figures.throughput * (ratio + shift)))
+        for pair, shift in zip(pairs(), (-0.002, 0.002, 0.0, -0.001, 0.001), strict=True)
+        if pair.array.figures is not None and pair.local.figures is not None
+    ]
+    verdict = criteria.throughput_gain(rounds, RULES, low=29, high=40)
+    assert verdict.outcome is PASS
+    assert ("marginal" in str(verdict.note)) is marginal, str(verdict.measured)
 
 
 Judge = Callable[[tuple[Pair, ...]], Verdict]

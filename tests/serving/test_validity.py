@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from checks.phrase import say
 from checks.serving.figures import figures
@@ -138,6 +141,19 @@ def test_a_median_that_is_an_order_statistic_is_compared_as_one() -> None:
     told = summary(GOOD, ttft_p50=ttfts[39], lower_median=True)
     assert faults(replace(GOOD, summary=told), planned()) == ()
     assert "TTFT p50" in str(faults(replace(GOOD, summary=replace(told, lower_median=False)), planned())[0])
+
+
+TIMES = ("sent", "first", "last", "ttft", "tokens_in", "tokens_out")
+
+
+@given(
+    index=st.integers(0, 79),
+    field=st.sampled_from(TIMES),
+    value=st.sampled_from((None, 0, -1.0, math.nan, math.inf, -math.inf, 1e9)),
+)
+@settings(max_examples=60, derandomize=True, deadline=None, database=None)
+def test_no_value_that_is_none_is_ever_counted(index: int, field: str, value: float | None) -> None:
+    assert faults(changed(GOOD, index, **{field: value}), planned()) != ()
 
 
 def test_every_reason_is_given_not_the_first_only() -> None:

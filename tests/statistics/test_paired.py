@@ -69,6 +69,22 @@ def test_the_interval_holds_the_ratio_and_narrows_with_more_requests() -> None:
     assert widths == sorted(widths, reverse=True)
 
 
+def test_the_quick_way_is_the_slow_way() -> None:
+    rounds = experiment(0.26, rounds=4, n=15)
+    rng = np.random.default_rng(9)
+    logs = []
+    for _ in range(4000):
+        drawn = rng.integers(len(rounds), size=len(rounds))
+        ratios = [
+            np.median(rng.choice(rounds[which].array, 15)) / np.median(rng.choice(rounds[which].local, 15))
+            for which in drawn
+        ]
+        logs.append(np.mean(np.log(ratios)))
+    low, high = np.exp(np.percentile(logs, [2.5, 97.5]))
+    quick = two_level_bootstrap(rounds, seed=9)
+    assert (quick.low, quick.high) == pytest.approx((low, high), abs=0.01)
+
+
 def test_a_seed_makes_the_same_interval_again_and_another_seed_nearly_so() -> None:
     rounds = experiment(0.26)
     first = two_level_bootstrap(rounds, seed=11)
