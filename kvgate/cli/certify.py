@@ -109,6 +109,7 @@ def statement_of(book: Ledger, run: RunRecord, folder: Path, trust: Trust | None
     return certificate(
         book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
         days=days or campaign.days(attempt),
+        ticket_signed_by=attempt.ticket,
     )  # fmt: skip
 
 
