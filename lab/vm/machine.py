@@ -64,7 +64,7 @@ class Machine:
             "-m",
             f"{MEMORY >> 20}M",
         ]
-        words += ["-nodefaults", "-display", "none", "-daemonize", "-pidfile", f"{self.name}.pid"]
+        words += ["-nodefaults", "-display", "none", "-pidfile", f"{self.name}.pid"]
         words += ["-serial", f"file:{self.name}.console", "-qmp", f"unix:{self.name}.qmp,server=on,wait=off"]
         words += ["-kernel", str(self.image / "vmlinuz"), "-initrd", str(self.image / "initrd.cpio")]
         words += ["-append", _boot_words(self.name)]
@@ -90,11 +90,21 @@ class Machine:
         return words
 
     def start(self, accelerator: str, processors: int) -> None:
-        """Start the machine from the disks it has. Raises CalledProcessError with QEMU's reason in stderr."""
+        """Start the machine from the disks it has. Raises Refused with QEMU's reason."""
         for stale in (f"{self.name}.qmp", f"{self.name}.port"):
             (self.folder / stale).unlink(missing_ok=True)
         words = self.command(accelerator, processors)
-        subprocess.run(words, cwd=self.folder, check=True, capture_output=True, text=True)
+        log = self.folder / f"{self.name}.log"
+        with log.open("w") as said:  # not by -daemonize: that leaves the folder, and a socket's long path is refused
+            process = subprocess.Popen(
+                words, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+            )
+        while not self.control.exists() or self.pid() is None:
+            if process.poll() is not None:
+                raise qmp.Refused(
+                    log.read_text("utf-8", errors="replace").strip() or f"ended with {process.returncode}"
+                )
+            time.sleep(0.05)
 
     def cut_power(self) -> None:
         """End the machine at once, as a lost power supply does. Safe when it does not run."""

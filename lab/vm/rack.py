@@ -15,6 +15,7 @@ from pathlib import Path
 
 from lab.vm import accelerator, inventory, order
 from lab.vm.machine import Machine, part
+from lab.vm.qmp import Refused
 
 Say = Callable[[str], None]
 
@@ -80,7 +81,8 @@ class Rack:
         array, node, _ = self.ports()
         keys = {name: _fingerprint(self.folder / f"{name}.host-key.pub") for name in ("array", "node")}
         kernel = (self.image / "kernel").read_text().strip()
-        written = inventory.text({"array": array, "node": node}, keys, kernel, processors, self.folder / "id_ed25519")
+        ports = {"array": array, "node": node}
+        written = inventory.text(ports, keys, kernel, processors, _emulator(), self.folder / "id_ed25519")
         self.inventory.write_text(written, "utf-8")
 
     def answering(self, machine: Machine, limit: float = 1200) -> None:
@@ -155,8 +157,8 @@ class Rack:
         (self.folder / "processors").write_text(str(processors))
         try:
             machine.start(chosen, processors)
-        except subprocess.CalledProcessError as error:
-            raise NoRack(f"{machine.name} does not start: {error.stderr.strip()}") from None
+        except Refused as error:
+            raise NoRack(f"{machine.name} does not start: {error}") from None
 
     def _clock(self) -> None:
         port = self.ports()[2]
@@ -192,6 +194,12 @@ def _keygen(path: Path) -> None:
 def _fingerprint(public: Path) -> str:
     words = ["ssh-keygen", "-l", "-f", str(public)]
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()[1]
+
+
+def _emulator() -> str:
+    """Return QEMU's version, which its NVMe disks call their firmware."""
+    shown = subprocess.run(["qemu-system-x86_64", "--version"], check=True, capture_output=True, text=True).stdout  # noqa: S607
+    return shown.split()[3]
 
 
 def _overlay(path: Path, base: Path) -> None:

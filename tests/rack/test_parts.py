@@ -27,7 +27,7 @@ def written(tmp_path: Path) -> Path:
     (tmp_path / "lab").symlink_to(LAB.parent)
     (tmp_path / "inventories").mkdir()
     path = tmp_path / "inventories" / "vm.yaml"
-    text = inventory.text({"array": 42300, "node": 42301}, KEYS, "6.1.0-57-amd64", 2, tmp_path / "id")
+    text = inventory.text({"array": 42300, "node": 42301}, KEYS, "6.1.0-57-amd64", 2, "7.2.22", tmp_path / "id")
     path.write_text(text, "utf-8")
     return path
 

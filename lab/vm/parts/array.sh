@@ -3,6 +3,10 @@ modprobe -a rdma_rxe nvmet nvmet-rdma raid0 ib_uverbs rdma_ucm
 ip link set eth1 mtu 9000 up
 ip address replace "$ARRAY_ADDRESS/24" dev eth1
 rdma link show rxe0/1 >/dev/null 2>&1 || rdma link add rxe0 type rxe netdev eth1
+# The connection manager shows and takes its defaults only where somebody made its folder.
+mkdir -p /sys/kernel/config/rdma_cm/rxe0
+echo "RoCE v2" >/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_mode
+echo 106 >/sys/kernel/config/rdma_cm/rxe0/ports/1/default_roce_tos
 udevadm settle
 
 disk() { # SERIAL -> its block device; kernel names change when a disk is pulled and put back
