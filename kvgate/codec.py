@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from checks.phrase import Phrase
@@ -31,6 +33,14 @@ def canonical(value: object) -> str:
 def digest(text: str | bytes) -> str:
     """SHA-256 of the bytes (of the UTF-8 of a text), in lower-case hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text).hexdigest()
+
+
+def first_bytes(path: Path, most: int) -> bytes:
+    """At most ``most`` bytes of a file. A pipe that nobody writes into is at its end, and not waited for. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        os.set_blocking(descriptor, True)
+        return file.read(most)
 
 
 def parse_object(text: str | bytes) -> dict[str, object]:

@@ -22,6 +22,7 @@ from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
 from kvgate.cli import deviation, signing, speech
 from kvgate.cli.again import judged_again
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
 from kvgate.gate.stored import find_run
@@ -108,6 +109,7 @@ def statement_of(book: Ledger, run: RunRecord, folder: Path, trust: Trust | None
     return certificate(
         book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
         days=days or campaign.days(attempt),
+        ticket_signed_by=attempt.ticket,
     )  # fmt: skip
 
 
@@ -168,7 +170,7 @@ def cosign(
     found = examine(cert.read_bytes(), Asked(signing.moment(None), known, draft=True, simulated=True, previous=before))
     if found.certificate is not None and found.certificate.predicate.decision == "STOP":
         asked = Asked(signing.moment(None), known, draft=True, simulated=True, decision="STOP", previous=before)
-        found = examine(cert.read_bytes(), asked)
+        found = examine(first_bytes(cert, envelopes.LIMIT + 1), asked)
     if found.certificate is not None and not without_evidence:
         folder = signing.folder_of(evidence, found.certificate.predicate.run)
         found = found.with_checks(compare(found.certificate, folder, judged_again))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import say
 from kvgate.campaign import parties, reopening, standing, statements
 from kvgate.campaign.documents import Documents
 from kvgate.certificates.keys import signer
@@ -49,4 +50,6 @@ def _reopen(book: Ledger, inventory: Inventory, read: Reader) -> None:
 
 
 def _never(path: Path) -> str:
-    raise NotAllowed(f"key {path} of the demo has a passphrase: remove it, the demo makes a new one")
+    raise NotAllowed(
+        say("key {path} of the demo has a passphrase: remove it, the demo makes a new one", path=str(path))
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import say
 from kvgate.campaign import reopening, standing, statements, waivers
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.statements import Reopening, Waiver
@@ -16,19 +17,29 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
-from kvgate.cli import signing
+from kvgate.cli import signing, speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import deviations as shown
 from kvgate.reports.messages import Reader, language
 
 _OUT = click.option(
-    "--out", "-o", type=click.Path(path_type=Path), help="file to write  [default: below var/certificates]"
+    "--out", "-o", type=click.Path(path_type=Path), help=speech.read("file to write  [default: below var/certificates]")
 )
-_REASON = click.option("--reason", required=True, help="why; it is signed with the rest")
+_REASON = click.option("--reason", required=True, help=speech.read("why; it is signed with the rest"))
 
 
-@click.command("waive")
+@click.command(
+    "waive",
+    help=speech.read(
+        "Accept that CLAUSE of RUN is not met (on SUBJECT, or wherever it was not). It counts when the other "
+        "party co-signed it.\n\n"
+        "What could not be read cannot be waived. The clause is shown as waived from then on, never as "
+        "passed.\n\n"
+        "Example: kvgate waive 20261129T19 G1.2.9:fx100-a:S7Y0NX0W100003 --reason 'replaced in week 3' "
+        "--until 2026-12-31 --key keys/vendor --party vendor"
+    ),
+)
 @click.argument("run")
 @click.argument("clause", metavar="CLAUSE[:SUBJECT]")
 @_REASON
@@ -37,7 +48,7 @@ _REASON = click.option("--reason", required=True, help="why; it is signed with t
     type=click.DateTime(["%Y-%m-%d"]),
     required=True,
     metavar="DATE",
-    help="last day on which it counts (UTC)",
+    help=speech.read("last day on which it counts (UTC)"),
 )
 @signing.KEY
 @signing.PARTY
@@ -48,13 +59,7 @@ def waive(
     run: str, clause: str, reason: str, until: datetime, key: Path, party: str, trust: Path | None, ledger: str,
     out: Path | None,
 ) -> None:  # fmt: skip
-    """Accept that CLAUSE of RUN is not met (on SUBJECT, or wherever it was not). It counts when the other party co-signed it.
-
-    What could not be read cannot be waived. The clause is shown as waived from then on, never as passed.
-
-    Example: kvgate waive 20261129T19 G1.2.9:fx100-a:S7Y0NX0W100003 --reason 'replaced in week 3' --until 2026-12-31
-    --key keys/vendor --party vendor
-    """
+    """Accept that clause of a run is not met (on SUBJECT, or wherever it was not)."""
     read = Reader(language())
     clause, _, subject = clause.partition(":")
     with contextlib.closing(Ledger.open(ledger)) as book:
@@ -68,9 +73,16 @@ def waive(
     _said(path, party, shown.waiver(statements.read(envelope, statements.WAIVER, Waiver), read), read)
 
 
-@click.command("reopen")
+@click.command(
+    "reopen",
+    help=speech.read(
+        "Let a campaign that a STOP ended go on. It counts when the other party co-signed it; the STOP stays "
+        "and is counted.\n\n"
+        "Example: kvgate reopen --reason 'disk S7Y0NX0W100003 replaced' --key keys/vendor --party vendor"
+    ),
+)
 @_REASON
-@click.option("--campaign", help="which campaign, where the ledger holds several")
+@click.option("--campaign", help=speech.read("which campaign, where the ledger holds several"))
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
@@ -79,10 +91,7 @@ def waive(
 def reopen(
     reason: str, campaign: str | None, key: Path, party: str, trust: Path | None, ledger: str, out: Path | None
 ) -> None:
-    """Let a campaign that a STOP ended go on. It counts when the other party co-signed it; the STOP stays and is counted.
-
-    Example: kvgate reopen --reason 'disk S7Y0NX0W100003 replaced' --key keys/vendor --party vendor
-    """
+    """Let a campaign that a STOP ended go on."""
     read = Reader(language())
     with contextlib.closing(Ledger.open(ledger)) as book:
         name = campaign_of(book, campaign)
@@ -100,16 +109,27 @@ def campaign_of(book: Ledger, name: str | None) -> str:
     """Return the campaign that is meant: the named one, or the ledger's only one. Raises NotAllowed."""
     found = list(dict.fromkeys(run.campaign for run in book.runs()))
     if name is not None and name not in found:
-        raise NotAllowed(f"this ledger has no run of campaign {name!r}; it has {', '.join(found) or 'none at all'}")
+        raise NotAllowed(
+            say(
+                "this ledger has no run of campaign {name!r}; it has {value}",
+                name=name,
+                value=", ".join(found) or "none at all",
+            )
+        )
     if name is None and len(found) != 1:
         what = f"several campaigns ({', '.join(found)}): name one with --campaign" if found else "no runs yet"
-        raise NotAllowed(f"this ledger has {what}")
+        raise NotAllowed(say("this ledger has {what}", what=what))
     return name or found[0]
 
 
 def _write(book: Ledger, kind: str, path: Path, envelope: Envelope, campaign: str, run: str | None) -> None:
     if path.exists():
-        raise NotAllowed(f"{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o")
+        raise NotAllowed(
+            say(
+                "{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o",
+                path=str(path),
+            )
+        )
     signing.write(path, envelope.to_bytes())
     book.keep_envelope(kind, campaign, envelope.to_bytes(), envelope.digest, run)
 
@@ -134,19 +154,21 @@ def cosign(
     """
     read = Reader(language())
     if kind == statements.TICKET:
-        raise NotAllowed("a start ticket is signed once, by who starts the run: there is nothing to co-sign")
+        raise NotAllowed(say("a start ticket is signed once, by who starts the run: there is nothing to co-sign"))
     weighed = weigh(envelope, trust, standing.now())
     if weighed.state is not State.DRAFT:
         raise Unproven(f"{path} is {weighed.state}, wanted a DRAFT that the other party signed: {weighed.missing}")
     if party in {line.party for line in weighed.signed}:
-        raise NotAllowed(f"{party} has signed this already; the other party's signature is what is missing")
+        raise NotAllowed(
+            say("{party} has signed this already; the other party's signature is what is missing", party=party)
+        )
     with contextlib.closing(Ledger.open(ledger)) as book:
         run, lines = _agrees(book, kind, envelope, read)
         for line in lines:
             click.echo(line, err=True)
         signer = signing.key_of(key, party, trust)
         if not yes and not click.confirm(read("sign this as {party}?", party=party), err=True):
-            raise Refused("nothing was signed")
+            raise Refused(say("nothing was signed"))
         both = envelope.signed_by(signer)
         if envelopes.load(path) != envelope:
             raise Unproven(f"{path} was changed while you were asked: nothing was signed")

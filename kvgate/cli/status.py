@@ -9,11 +9,12 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import say
 from kvgate import agreement as agreements
 from kvgate.campaign import parties, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
-from kvgate.cli import signing
+from kvgate.cli import signing, speech
 from kvgate.cli.deviation import campaign_of
 from kvgate.errors import NotAllowed
 from kvgate.inventory import reader
@@ -23,20 +24,24 @@ from kvgate.reports import status as shown
 from kvgate.reports.messages import Reader, language
 
 
-@click.command("status")
+@click.command(
+    "status",
+    help=speech.read(
+        "Show the campaign at a glance: planned and actual weeks, attempts and outcomes, what blocks the next "
+        "gate.\n\n"
+        "Example: kvgate status --inventory inventories/rack-a.yaml --trust keys/allowed_signers"
+    ),
+)
 @click.option(
     "--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY",
-    help="the rack as it is ordered now  [default: as in the newest run]",
+    help=speech.read("the rack as it is ordered now  [default: as in the newest run]"),
 )  # fmt: skip
-@click.option("--campaign", help="which campaign, where no inventory says and the ledger holds several")
+@click.option("--campaign", help=speech.read("which campaign, where no inventory says and the ledger holds several"))
 @signing.TRUST
 @signing.LEDGER
-@click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 def status(inventory: Path | None, campaign: str | None, trust: Path | None, ledger: str, as_json: bool) -> None:
-    """Show the campaign at a glance: planned and actual weeks, attempts and outcomes, what blocks the next gate.
-
-    Example: kvgate status --inventory inventories/rack-a.yaml --trust keys/allowed_signers
-    """
+    """Show the campaign at a glance."""
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:
         named = None if inventory is None else reader.read(inventory)
         name = campaign or (campaign_of(book, None) if named is None else named.rack.campaign)
@@ -56,7 +61,12 @@ def status(inventory: Path | None, campaign: str | None, trust: Path | None, led
 def _newest(book: Ledger, campaign: str) -> Inventory:
     runs = book.runs(campaign)
     if not runs:
-        raise NotAllowed(f"this ledger has no run of campaign {campaign!r}: name an --inventory to see its plan")
+        raise NotAllowed(
+            say(
+                "this ledger has no run of campaign {campaign!r}: name an --inventory to see its plan",
+                campaign=campaign,
+            )
+        )
     return reader.parse(book.inventories(campaign)[runs[-1].inventory_digest], f"{runs[-1].id}/inventory")
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from checks.phrase import say
 from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
@@ -57,14 +58,16 @@ def allowed(
 def _signer(options: Options, inventory: Inventory) -> Signer | None:
     if options.key is None:
         if options.party is not None:
-            raise NotAllowed("--party says whose --key signs the start ticket: give both, or none")
+            raise NotAllowed(say("--party says whose --key signs the start ticket: give both, or none"))
         return None
     if options.party is None:
-        raise NotAllowed("--key signs the start ticket: say whose it is with --party vendor or --party customer")
+        raise NotAllowed(say("--key signs the start ticket: say whose it is with --party vendor or --party customer"))
     from kvgate.campaign import parties
 
     return parties.signer_of(options.key, options.party, parties.trusted(inventory, options.trust), _no_passphrase)
 
 
 def _no_passphrase(path: Path) -> str:
-    raise NotAllowed(f"key {path} has a passphrase, and a gate asks nobody: ssh-add {path}, then start it again")
+    raise NotAllowed(
+        say("key {path} has a passphrase, and a gate asks nobody: ssh-add {path}, then start it again", path=str(path))
+    )
