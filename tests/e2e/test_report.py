@@ -65,4 +65,3 @@ def test_an_unknown_run_is_a_refusal(stopped: Run, tmp_path: Path) -> None:
     done = stopped.site.kvgate("report", "19990101", "--html", str(tmp_path / "g1.html"))
     assert done.returncode == 4
     assert not (tmp_path / "g1.html").exists()
-
