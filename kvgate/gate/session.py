@@ -208,6 +208,11 @@ class GateSession:
         self.record(test.owed, judged)
         return judged
 
+    @property
+    def tried(self) -> Tried | None:
+        """Rounds of load that clauses asked for; None where no clause did."""
+        return self._tried
+
     def _kept_rounds(self) -> Tried:
         """Rounds of trials, read from the evidence once, when the first clause asks for any."""
         if self._tried is None:
