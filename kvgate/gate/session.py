@@ -142,14 +142,20 @@ class GateSession:
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
-        hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        met, clocks = self.met(rehearsal.hosts), sorted(set(rehearsal.clocks))
+        hosts = sorted(met)
+        needs = [*rehearsal.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
-        self.identify(rehearsal.hosts)
+        self.identify(met)
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+
+    def met(self, hosts: Collection[str]) -> set[str]:
+        """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
+        rest = self.inventory.rack.hosts.items() if self.gate != "G1" else ()
+        return {*hosts, *(name for name, host in rest if host.access != "none")}
 
     def identities(self, hosts: Collection[str]) -> list[Need]:
         """What tells this rack from another; asked of every host that is asked anything, in the same session."""
@@ -173,7 +179,9 @@ class GateSession:
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
-        if self._trials is not None:
+        if (
+            self._trials is not None and not self.trouble
+        ):  # no load on a rack that may be another, or that nothing is kept of
             try:
                 self._tried = self._trials.run()
             finally:

@@ -106,7 +106,7 @@ class Prepared:
                     times = trial.rounds if step in trial.steps else 1
                     found[place] = (level, max(samples, times), [*clauses, test.owed.clause])
                     first.add(place)
-        for need in session.identities(hosts):
+        for need in session.identities(session.met(hosts)):
             level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
             found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
             first.add((need.host, need.key))
