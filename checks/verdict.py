@@ -36,6 +36,7 @@ class Verdict:
     """Outcome of one clause on one subject: what was measured, what is required, why.
 
     ``declarable`` marks an UNDECIDED whose only reason is that the device does not offer the fact: a person may answer instead.
+    ``acceptable`` marks an UNDECIDED that was measured and read, and that both parties may accept by a waiver.
     """
 
     outcome: Outcome
@@ -45,6 +46,7 @@ class Verdict:
     note: Phrase | None = None
     quantities: tuple[Quantity, ...] = ()
     declarable: bool = field(default=False, compare=False)
+    acceptable: bool = False
 
     @classmethod
     def of(
@@ -74,6 +76,21 @@ class Verdict:
         Never for a value that was there and could not be read: that stays :meth:`undecided`, whatever anybody declares.
         """
         return cls(Outcome.UNDECIDED, plain(measured), plain(required), note=note, declarable=True)
+
+    @classmethod
+    def to_accept(
+        cls,
+        note: Phrase,
+        measured: Phrase | str,
+        required: Phrase | str,
+        unit: str = "",
+        quantities: tuple[Quantity, ...] = (),
+    ) -> Verdict:
+        """UNDECIDED though it was measured: better than agreed, say, so that somebody must explain it first.
+
+        Both parties may accept it by a waiver. Never for a value that could not be read.
+        """
+        return cls(Outcome.UNDECIDED, plain(measured), plain(required), unit, note, quantities, acceptable=True)
 
     def with_note(self, note: Phrase) -> Verdict:
         """Return the same verdict with another note."""

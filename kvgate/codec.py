@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from checks.phrase import Phrase
@@ -31,6 +33,14 @@ def canonical(value: object) -> str:
 def digest(text: str | bytes) -> str:
     """SHA-256 of the bytes (of the UTF-8 of a text), in lower-case hex."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text).hexdigest()
+
+
+def first_bytes(path: Path, most: int) -> bytes:
+    """At most ``most`` bytes of a file. A pipe that nobody writes into is at its end, and not waited for. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        os.set_blocking(descriptor, True)
+        return file.read(most)
 
 
 def parse_object(text: str | bytes) -> dict[str, object]:
@@ -78,7 +88,7 @@ def phrase_from_json(found: object) -> Phrase:
 
 def verdict_to_json(verdict: Verdict) -> dict[str, object]:
     """Every field of the verdict; numbers that are not finite become words."""
-    return {
+    found: dict[str, object] = {
         "outcome": verdict.outcome.value,
         "measured": phrase_to_json(verdict.measured),
         "required": phrase_to_json(verdict.required),
@@ -86,11 +96,16 @@ def verdict_to_json(verdict: Verdict) -> dict[str, object]:
         "note": None if verdict.note is None else phrase_to_json(verdict.note),
         "quantities": [[q.name, _value_to_json(q.value), q.unit] for q in verdict.quantities],
     }
+    return {**found, "acceptable": True} if verdict.acceptable else found
 
 
 def verdict_from_json(found: object) -> Verdict:
     """Inverse of :func:`verdict_to_json`. Raises ValueError."""
-    record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities"})
+    acceptable = isinstance(found, Mapping) and "acceptable" in found
+    if acceptable and found["acceptable"] is not True:  # type: ignore[index]
+        raise ValueError(f"found acceptable {found['acceptable']!r:.80}, wanted true or no such key")  # type: ignore[index]
+    more = {"acceptable"} if acceptable else set()
+    record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities", *more})
     quantities = []
     for item in _list(record["quantities"]):
         parts = _list(item)
@@ -107,6 +122,7 @@ def verdict_from_json(found: object) -> Verdict:
         _text(record["unit"]),
         None if record["note"] is None else phrase_from_json(record["note"]),
         tuple(quantities),
+        acceptable=acceptable,
     )
 
 

@@ -5,7 +5,8 @@
     KvgateError
     ├── Refused                 before any host is contacted: exit status 4
     │   ├── BadInput            inventory, acceptance file or overlay; carries every fault with line and column
-    │   ├── NotAllowed          option missing, gate out of order, ledger busy
+    │   ├── NotAllowed          option missing, ledger busy
+    │   │   └── OutOfOrder      the campaign does not allow this gate now; carries every reason with what removes it
     │   └── Unproven            a signed document that is malformed, or not signed by those who must sign it
     ├── CannotTell              the question has no answer: UNDECIDED (turned into a verdict at one place: kvgate.gate)
     │   ├── Unreachable         no connection: refused, no route, jump host, login denied
@@ -85,6 +86,14 @@ class BadInput(Refused):
 
 class NotAllowed(Refused):
     """An option, order or state that does not permit the run."""
+
+
+class OutOfOrder(NotAllowed):
+    """The campaign does not allow this gate now; ``reasons`` are pairs of what is in the way and what removes it."""
+
+    def __init__(self, gate: str, reasons: tuple[tuple[Phrase, Phrase], ...]) -> None:
+        self.gate, self.reasons = gate, reasons
+        super().__init__("; ".join([f"{gate} may not start", *(f"{why}: {do}" for why, do in reasons)]))
 
 
 class Unproven(Refused):

@@ -43,6 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("inventory", "FILE", "the rack to decide on; a gate is not collected without one"),
         ("ledger", "URL", f"results database (default {gate_options.DEFAULT_LEDGER})"),
         ("evidence", "DIR", f"where raw outputs are kept (default {gate_options.DEFAULT_EVIDENCE})"),
+        ("trust", "FILE", "whose signatures open gates: OpenSSH allowed_signers (default: the keys in the inventory)"),
+        ("key", "FILE", "Ed25519 key that signs the start ticket of the run (default: it is not signed)"),
+        ("party", "NAME", "whose key that is: vendor or customer"),
     ):
         group.addoption(f"--{name}", metavar=metavar, default=None, help=f"{text}; also KVGATE_{name.upper()}")
         parser.addini(f"kvgate_{name}", text)
@@ -70,6 +73,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         known.confcutdir = str(gate_options.gates_root())
 
 
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
 def _options(config: pytest.Config, gate: str) -> Options:
     project = gate_options.from_project(config.invocation_params.dir) if config.inipath is None else {}
 
@@ -89,6 +96,9 @@ def _options(config: pytest.Config, gate: str) -> Options:
         allow_load=config.getoption("allow_load"),
         allow_destructive=tuple(config.getoption("allow_destructive")),
         only_stale=config.getoption("only_stale"),
+        trust=_path(value("trust")),
+        key=_path(value("key")),
+        party=value("party"),
     )
 
 

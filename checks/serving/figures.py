@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from checks.serving.records import Request, Run, Status
 from checks.statistics.percentile import median
 
-
 #: Seconds that differences of floating-point seconds since the epoch may be off.
 _EPOCH = 1e-5
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kvgate.certificates import canonical
 from kvgate.certificates.keys import SIGNATURE, Signer
-from kvgate.codec import digest
+from kvgate.codec import digest, first_bytes
 from kvgate.errors import Unproven
 
 #: The only payload type there is: in-toto statements (in-toto/attestation, spec/v1/envelope.md).
@@ -99,8 +99,7 @@ def read(data: bytes, what: str = "the envelope") -> Envelope:
 
 def load(path: Path) -> Envelope:
     """Read an envelope from a file. Raises Unproven, OSError."""
-    with path.open("rb") as file:
-        return read(file.read(LIMIT + 1), str(path))
+    return read(first_bytes(path, LIMIT + 1), str(path))
 
 
 def _signature(found: object, number: int, what: str) -> Signature:

@@ -54,7 +54,7 @@ def _check(name: str, wrong: list[Phrase], right: Phrase) -> Check:
 def _basis(certificate: Certificate, evidence: Evidence) -> Check:
     """Inventory, agreement and gate as they stand in the evidence."""
     start = evidence.start
-    inventory = reader.parse(start.inventory, "inventory")
+    inventory = reader.stored(start.inventory, "inventory")
     agreement = agreements.stored(start.acceptance)
     found = certificate.predicate
     pairs = (
@@ -69,7 +69,7 @@ def _basis(certificate: Certificate, evidence: Evidence) -> Check:
 
 
 def _hosts(certificate: Certificate, evidence: Evidence) -> Check:
-    inventory = reader.parse(evidence.start.inventory, "inventory")
+    inventory = reader.stored(evidence.start.inventory, "inventory")
     wrong = (
         []
         if tuple(met_hosts(inventory, evidence)) == certificate.predicate.hosts

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from checks.acceptance import Acceptance
-from checks.decision import Owed
+from checks.decision import Owed, decide
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.certificates.coherence import contradictions
@@ -58,9 +58,10 @@ def certificate(
     previous: Previous | None,
     waivers: Sequence[Waiver] = (),
     days: int,
+    ticket_signed_by: str | None = None,
 ) -> Certificate:
     """Return the statement about a run, unsigned. Raises NotAllowed for what cannot be certified, Damaged."""
-    entry = _decided(ledger, run)
+    entry = _decided(ledger, run, bool(waivers))
     evidence = Evidence.open(folder)
     if evidence.run != run.id:
         raise NotAllowed(f"{folder} is the evidence of run {evidence.run}, not of {run.id}")
@@ -71,7 +72,7 @@ def certificate(
     rows = {item: recorded.get(item) for item in ledger.owed(run)}
     _same(run, rows, again)
     start = evidence.start
-    inventory = reader.parse(start.inventory, f"{run.id}/inventory")
+    inventory = reader.stored(start.inventory, f"{run.id}/inventory")
     if missing := sorted(set(PARTIES) - set(inventory.rack.parties)):
         raise NotAllowed(f"the inventory of run {run.id} names no {missing[0]} under parties: nobody could co-sign")
     agreement = agreements.stored(start.acceptance)
@@ -81,7 +82,7 @@ def certificate(
     waived = {(one.clause, one.subject): one.document for one in waivers}
     elapsed, boots = _span(evidence)
     log = ledger.head()
-    outcome = Outcome.PASS if waivers else entry.outcome
+    outcome = _outcome(run, rows, waived)
     found = GateDecision(
         result="PASSED" if outcome is Outcome.PASS else "FAILED",
         configuration=(
@@ -114,6 +115,7 @@ def certificate(
         elapsed=elapsed,
         boots=boots,
         ticket=run.ticket_digest,
+        ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,
@@ -129,11 +131,24 @@ def certificate(
     return whole
 
 
-def _decided(ledger: Ledger, run: RunRecord) -> StoredDecision:
+def _outcome(
+    run: RunRecord, rows: Mapping[Owed, StoredVerdict | None], waived: Mapping[tuple[str, str], str]
+) -> Outcome:
+    """Decide again with what is waived taken out of what keeps the gate shut. Raises NotAllowed when it stays UNDECIDED."""
+    items = {item: item._replace(blocking=item.blocking and item[:2] not in waived) for item in rows}
+    found = decide(list(items.values()), {items[item]: row.verdict for item, row in rows.items() if row}).outcome
+    if found is Outcome.UNDECIDED:
+        raise NotAllowed(
+            f"run {run.id} is UNDECIDED even with its waivers: only a complete PASS, or a STOP, is certified"
+        )
+    return found
+
+
+def _decided(ledger: Ledger, run: RunRecord, waived: bool) -> StoredDecision:
     standing = ledger.outcome(run)
     if standing.problems:
         raise Damaged(f"run {run.id} cannot be certified: {standing.problems[0]}")
-    if not standing.decided or standing.outcome is Outcome.UNDECIDED:
+    if not standing.decided or (standing.outcome is Outcome.UNDECIDED and not waived):
         what = "is not finished" if not standing.decided else "is UNDECIDED"
         raise NotAllowed(
             f"run {run.id} {what}: only a complete PASS, or a STOP, is certified; run the gate again "

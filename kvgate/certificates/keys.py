@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )  # fmt: skip
 
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 
 #: Bytes of an Ed25519 signature (RFC 8032).
@@ -162,7 +163,7 @@ def _private(data: bytes, path: Path, passphrase: bytes | None) -> FileSigner:
 
 def _from_agent(path: Path) -> Signer | None:
     """The agent's signer for a locked private key, when its public half lies beside it and the agent holds it."""
-    beside = path.with_name(path.name + ".pub")
+    beside = Path(f"{path}.pub")
     if not beside.is_file():
         return None
     from kvgate.certificates.agent import agent_signer
@@ -175,7 +176,6 @@ def _from_agent(path: Path) -> Signer | None:
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(_MOST)
+        return first_bytes(path, _MOST)
     except OSError as error:
         raise NotAllowed(f"key {path} cannot be read: {error.strerror}") from None

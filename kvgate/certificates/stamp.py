@@ -19,6 +19,7 @@ from rfc3161_client import (
 )  # fmt: skip
 
 from kvgate.certificates.envelope import Envelope
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 
 SUFFIX = ".tsr"
@@ -44,7 +45,7 @@ def request(envelope: Envelope) -> bytes:
 def load_roots(path: Path) -> list[x509.Certificate]:
     """Certificates (PEM) of the authorities that the verifier trusts. Raises NotAllowed."""
     try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
+        return x509.load_pem_x509_certificates(first_bytes(path, _MOST))
     except OSError as error:
         raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
     except ValueError:
@@ -54,8 +55,7 @@ def load_roots(path: Path) -> list[x509.Certificate]:
 def load(path: Path) -> bytes:
     """Read a token. Raises NotAllowed, Unproven for a file that is too large to be one."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST + 1)
+        data = first_bytes(path, _MOST + 1)
     except OSError as error:
         raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > _MOST:

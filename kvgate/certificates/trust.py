@@ -14,6 +14,7 @@ from pathlib import Path
 
 from checks.phrase import Phrase, say
 from kvgate.certificates.keys import PublicKey, public_key
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 
 #: What the keys are for; a line that names namespaces counts only when this is one of them.
@@ -66,7 +67,7 @@ class Trust:
 
 def load(path: Path, revoked: Path | None = None) -> Trust:
     """Read a trust file; ``revoked`` or else ``<path>.revoked``, where that is there. Raises NotAllowed, Unproven."""
-    beside = path.with_name(path.name + ".revoked")
+    beside = Path(f"{path}.revoked")
     listed = revoked if revoked is not None else beside if beside.is_file() else None
     return read(_text(path), "" if listed is None else _text(listed), str(path), str(listed or ""))
 
@@ -180,8 +181,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _text(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST + 1)
+        data = first_bytes(path, _MOST + 1)
     except OSError as error:
         raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
     if len(data) > _MOST:

@@ -11,6 +11,7 @@ import click
 
 from kvgate.audit.walk import Asked, Counts, walk
 from kvgate.certificates import trust as trusts
+from kvgate.cli import speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.findings import KINDS
 from kvgate.ledger.repository import Ledger
@@ -18,36 +19,48 @@ from kvgate.reports.messages import Reader, language
 from kvgate.reports.steps import Steps
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    help=speech.read(
+        "Walk through ledger, evidence and certificates and name everything that is not what was written. "
+        "Changes nothing.\n\n"
+        "Exit status: 0 nothing was found, 1 something was, 4 refused, 6 it could not be told. What no audit "
+        "can find: runbooks/threat-model.md.\n\n"
+        "Example: kvgate audit --anchor ../from-the-customer/G1.json --trust keys/allowed_signers"
+    ),
+)
 @click.option(
     "--anchor", "anchors", multiple=True, type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="CERT",
-    help="a certificate or start ticket that left this machine: only that shows a log cut at its end or written anew; repeatable",
+    help=speech.read(
+        "a certificate or start ticket that left this machine: only that shows a log cut at its end or written anew; repeatable"
+    ),
 )  # fmt: skip
 @click.option(
-    "--trust", type=click.Path(path_type=Path), envvar="KVGATE_TRUST", help="whose keys count (allowed_signers)"
+    "--trust",
+    type=click.Path(path_type=Path),
+    envvar="KVGATE_TRUST",
+    help=speech.read("whose keys count (allowed_signers)"),
 )
 @click.option(
     "--evidence", type=click.Path(path_type=Path, file_okay=False), envvar="KVGATE_EVIDENCE",
-    help="where runs are kept  [default: where the ledger says]",
+    help=speech.read("where runs are kept  [default: where the ledger says]"),
 )  # fmt: skip
 @click.option(
     "--certificates", type=click.Path(path_type=Path, file_okay=False), default=Path("var/certificates"), show_default=True,
-    help="folder of certificates, beside those in the ledger",
+    help=speech.read("folder of certificates, beside those in the ledger"),
 )  # fmt: skip
 @click.option(
-    "--ledger", envvar="KVGATE_LEDGER", default=gate_options.DEFAULT_LEDGER, show_default=True, help="results database"
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
 )
-@click.option("--json", "as_json", is_flag=True, help="stable keys, for programs")
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 def audit(
     anchors: tuple[Path, ...], trust: Path | None, evidence: Path | None, certificates: Path, ledger: str, as_json: bool
 ) -> None:
-    """Walk through ledger, evidence and certificates and name everything that is not what was written. Changes nothing.
-
-    Exit status: 0 nothing was found, 1 something was, 4 refused, 6 it could not be told. What no audit can find:
-    runbooks/threat-model.md.
-
-    Example: kvgate audit --anchor ../from-the-customer/G1.json --trust keys/allowed_signers
-    """
+    """Walk through ledger, evidence and certificates and name everything that is not what was written."""
     read, counts, steps = Reader(language()), Counts(), Steps(sys.stderr)
     known = trusts.load(trust) if trust is not None else None
     book = Ledger.open(ledger, write=False)

@@ -9,25 +9,26 @@ import click
 
 from checks.phrase import say
 from checks.verdict import Outcome
+from kvgate.campaign import order, standing, statements
+from kvgate.campaign.documents import Documents
+from kvgate.campaign.standing import Campaign
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.coherence import GATES
-from kvgate.certificates.decision import Previous
+from kvgate.certificates.decision import Certificate, Previous
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
-from kvgate.cli import signing, speech
+from kvgate.certificates.trust import Trust
+from kvgate.cli import deviation, signing, speech
 from kvgate.cli.again import judged_again
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
 from kvgate.gate.stored import find_run
 from kvgate.ledger.repository import Ledger, RunRecord
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
-
-#: Days that a certificate counts, where nothing else is agreed.
-DAYS = 70
 
 
 @click.command(
@@ -57,21 +58,26 @@ DAYS = 70
 @click.option(
     "--valid-days",
     type=click.IntRange(1, 3650),
-    default=DAYS,
-    show_default=True,
-    help=speech.read("days that it counts"),
+    help=speech.read("days that it counts  [default: by the calendar, or 70]"),
 )
 def certify(
-    run: str, key: Path, party: str, trust: Path | None, ledger: str, evidence: Path, out: Path | None, valid_days: int
+    run: str,
+    key: Path,
+    party: str,
+    trust: Path | None,
+    ledger: str,
+    evidence: Path,
+    out: Path | None,
+    valid_days: int | None,
 ) -> None:
     """Certify a run."""
     read = Reader(language())
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:
         record = book.run(run)
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
-        signer = signing.key_of(key, party, signing.trusted(trust))
-        previous = previous_of(book, record)
-        made = certificate(book, record, folder, judged_again(folder), previous=previous, days=valid_days)
+        known = signing.trusted(trust)
+        signer = signing.key_of(key, party, known)
+        made = statement_of(book, record, folder, known, valid_days)
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
@@ -96,26 +102,36 @@ def certify(
     click.echo(path)
 
 
-def previous_of(book: Ledger, run: RunRecord) -> Previous | None:
-    """Return the newest certificate of the gate before. Raises NotAllowed when it has none."""
-    place = GATES.index(run.gate)
-    if place == 0:
+def statement_of(book: Ledger, run: RunRecord, folder: Path, trust: Trust | None, days: int | None) -> Certificate:
+    """Return the certificate of a run, unsigned, with the waivers that count and the gate before; ``days``: by the calendar."""
+    campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, standing.now()))
+    attempt = next(one for one in campaign.attempts if one.run.id == run.id)
+    return certificate(
+        book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
+        days=days or campaign.days(attempt),
+        ticket_signed_by=attempt.ticket,
+    )  # fmt: skip
+
+
+def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
+    """Return the certificate of the gate before, a FINAL one first. Raises NotAllowed when there is none."""
+    gate = order.before(run.gate)
+    if gate is None:
         return None
-    gate = GATES[place - 1]
-    passed = [one.id for one in book.runs(run.campaign, gate) if book.outcome(one).outcome is Outcome.PASS]
-    kept = [one for one in book.envelopes(run.campaign, "certificate") if one.run in passed]
-    if not kept:
+    kept = [one.certified for one in campaign.passes(gate) if one.certified.document is not None]
+    kept.sort(key=lambda one: one.state != "FINAL")
+    if not kept or kept[0].document is None:
         raise NotAllowed(
             say("{gate} of campaign {campaign} has no certificate: certify it first", gate=gate, campaign=run.campaign)
         )
-    return Previous(gate=gate, document=kept[-1].digest)
+    return Previous(gate=gate, document=kept[0].document)
 
 
 @click.command(
     "cosign",
     help=speech.read(
-        "Add a party's signature to CERT over the same bytes: everything is verified and shown first, then "
-        "you are asked.\n\n"
+        "Add a party's signature to CERT (a certificate, a waiver, a reopening) over the same bytes: everything is "
+        "verified and shown first, then you are asked.\n\n"
         "Example: kvgate cosign G1.json --key keys/customer --party customer --trust keys/allowed_signers"
     ),
 )
@@ -147,11 +163,17 @@ def cosign(
     if trust is None:
         raise NotAllowed(say("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)"))
     known = signing.trusted(trust)
-    before = previous.read_bytes() if previous else None
-    found = examine(cert.read_bytes(), Asked(signing.moment(None), known, draft=True, simulated=True, previous=before))
+    if (kind := _other_kind(cert)) is not None and known is not None:
+        deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)
+        return
+    before = first_bytes(previous, envelopes.LIMIT + 1) if previous else None
+    found = examine(
+        first_bytes(cert, envelopes.LIMIT + 1),
+        Asked(signing.moment(None), known, draft=True, simulated=True, previous=before),
+    )
     if found.certificate is not None and found.certificate.predicate.decision == "STOP":
         asked = Asked(signing.moment(None), known, draft=True, simulated=True, decision="STOP", previous=before)
-        found = examine(cert.read_bytes(), asked)
+        found = examine(first_bytes(cert, envelopes.LIMIT + 1), asked)
     if found.certificate is not None and not without_evidence:
         folder = signing.folder_of(evidence, found.certificate.predicate.run)
         found = found.with_checks(compare(found.certificate, folder, judged_again))
@@ -172,6 +194,14 @@ def cosign(
     state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
     click.echo(read("{state}, signed by {party} over the same bytes", state=state, party=party), err=True)
     click.echo(cert)
+
+
+def _other_kind(cert: Path) -> str | None:
+    """Return the kind of a document that is no certificate but is co-signed all the same: a waiver, a reopening."""
+    try:
+        return statements.kind_of(envelopes.load(cert))
+    except Unproven:
+        return None  # examine says what is wrong with it
 
 
 def _not_yet(found: Examination, party: str) -> None:

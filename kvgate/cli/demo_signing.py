@@ -13,12 +13,11 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from checks.verdict import Outcome
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, examine
-from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import FileSigner, public_key
 from kvgate.certificates.trust import NAMESPACE, PARTIES
 from kvgate.cli import signing
 from kvgate.cli.again import judged_again
-from kvgate.cli.certify import DAYS, previous_of
+from kvgate.cli.certify import statement_of
 from kvgate.errors import KvgateError, Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.reports.messages import LANGUAGES, Reader
@@ -80,7 +79,7 @@ def _certify(var: Path, ledger: str, gate: str) -> Path:
         run = book.runs(gate=gate)[-1]
         folder = Path(run.evidence)
         again = judged_again(folder)
-        made = certificate(book, run, folder, again, previous=previous_of(book, run), days=DAYS)
+        made = statement_of(book, run, folder, trust, None)
     envelope = made.sealed()
     for party in PARTIES:
         envelope = envelope.signed_by(signing.key_of(var / "demo" / "keys" / party, party, trust))

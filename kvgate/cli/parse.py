@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
-import os
 import pkgutil
 import sys
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from checks.probe import UnreadableOutput
 from checks.seen import SEEN
 from kvgate.cli import speech
 from kvgate.cli.speech import near
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
@@ -64,10 +64,7 @@ def _raw(file: Path | None) -> bytes:
     """Read what is to be parsed, no more than a byte beyond the limit."""
     if file is None or str(file) == "-":
         return sys.stdin.buffer.read(_MOST + 1)
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer is at its end
-    with os.fdopen(descriptor, "rb") as stream:
-        os.set_blocking(descriptor, True)
-        return stream.read(_MOST + 1)
+    return first_bytes(file, _MOST + 1)
 
 
 @click.command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,12 +13,16 @@ import click
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.cli import speech
+from kvgate.campaign import standing
+from kvgate.campaign.documents import Documents
+from kvgate.campaign.waivers import Weighed, remaining, waivers_of
+from kvgate.cli import signing, speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
 from kvgate.reports import basis, hints, terminal
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 
 _LEDGER = click.option(
     "--ledger",
@@ -34,15 +39,37 @@ def _open(url: str) -> Ledger:
     return Ledger.open(url, write=False)
 
 
-def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
-    standing = ledger.outcome(run)
+class _Signed:
+    """Waivers that count now, by run; the documents of a campaign are read once."""
+
+    def __init__(self, ledger: Ledger, trust: Path | None) -> None:
+        self._ledger, self._trust = ledger, signing.trusted(trust)
+        self._documents: dict[str, Documents] = {}
+
+    def waivers(self, run: RunRecord) -> list[Weighed]:
+        """Those of a run that count."""
+        if run.campaign not in self._documents:
+            self._documents[run.campaign] = Documents(self._ledger, run.campaign, self._trust, standing.now())
+        return [one for one in waivers_of(self._ledger, run, self._documents[run.campaign]) if one.counts]
+
+    def outcome(self, run: RunRecord) -> str:
+        """What the run comes to with them."""
+        found = self.waivers(run)
+        if not found:
+            return self._ledger.outcome(run).outcome.value
+        return remaining(self._ledger.owed(run), self._ledger.recorded(run), found).outcome.value
+
+
+def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
+    came_to = ledger.outcome(run)
     return {
         "run": run.id,
         "campaign": run.campaign,
         "gate": run.gate,
         "attempt": run.attempt,
-        "outcome": standing.outcome.value,
-        "decided": standing.decided,
+        "outcome": came_to.outcome.value,
+        "with_waivers": signed.outcome(run),
+        "decided": came_to.decided,
         "state": "unfinished" if run.state == "started" else run.state,
         "started": run.started,
         "ended": run.ended,
@@ -50,16 +77,19 @@ def _summary(ledger: Ledger, run: RunRecord) -> dict[str, Any]:
         "simulated": run.simulated,
         "code": run.code,
         "evidence": run.evidence,
-        "missing": len(standing.missing),
+        "missing": len(came_to.missing),
         "interruptions": sum(entry.kind == "interrupted" for entry in ledger.decisions(run)),
         "why": run.why,
-        "problems": list(standing.problems),
+        "problems": list(came_to.problems),
     }
 
 
 def _outcome(run: dict[str, Any], read: Reader) -> str:
     if not run["decided"]:
         return f"{run['outcome']} ({read.word(run['state'])})"
+    if run["with_waivers"] != run["outcome"]:
+        with_waivers = read("PASS with waivers") if run["with_waivers"] == "PASS" else run["with_waivers"]
+        return f"{run['outcome']}{read('; ')}{with_waivers}"
     if run["interruptions"]:
         return read("{outcome} (interrupted {count} x before)", outcome=run["outcome"], count=run["interruptions"])
     return str(run["outcome"])
@@ -71,12 +101,14 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
 @_LEDGER
 @click.option("--campaign", help=speech.read("only this campaign"))
 @click.option("--gate", help=speech.read("only this gate"))
+@signing.TRUST
 @_JSON
-def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> None:
+def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
     """Print the history."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     book = _open(ledger)
-    found = [_summary(book, run) for run in book.runs(campaign, gate)]
+    signed = _Signed(book, trust)
+    found = [_summary(book, run, signed) for run in book.runs(campaign, gate)]
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -111,12 +143,16 @@ def runs(ledger: str, campaign: str | None, gate: str | None, as_json: bool) -> 
             click.echo(f"! {problem}", err=True)
 
 
-def _verdict(row: StoredVerdict) -> dict[str, Any]:
+def _verdict(row: StoredVerdict, waived: Weighed | None) -> dict[str, Any]:
     verdict = row.verdict
     return {
         "clause": row.clause,
         "subject": row.subject,
         "outcome": verdict.outcome.value,
+        "waived": [
+            {"document": one.document, "until": one.said.until, "reason": one.said.reason}
+            for one in ([] if waived is None else [waived])
+        ],
         "measured": str(verdict.measured),
         "required": str(verdict.required),
         "unit": verdict.unit,
@@ -134,6 +170,16 @@ def _agreement(book: Ledger, run: RunRecord) -> Agreement:
     return agreements.stored(content)
 
 
+def _found(row: StoredVerdict, waived: Weighed | None, read: Reader) -> Sentence:
+    text = terminal.found(row.verdict, read)
+    if waived is not None:
+        text.append(read("; ")).append(
+            read("waived until {until}: {reason}", until=waived.said.until, reason=waived.said.reason),
+            style="bold yellow",
+        )
+    return text
+
+
 @click.command(
     "show",
     help=speech.read(
@@ -144,16 +190,19 @@ def _agreement(book: Ledger, run: RunRecord) -> Agreement:
 @click.argument("run")
 @_LEDGER
 @click.option("--all", "all_", is_flag=True, help=speech.read("passed clauses too"))
+@signing.TRUST
 @_JSON
-def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
+def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -> None:
     """Print one run."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     book = _open(ledger)
     record = book.run(run)
-    summary = _summary(book, record)
+    signed = _Signed(book, trust)
+    summary = _summary(book, record, signed)
+    waived = {place: one for one in signed.waivers(record) for place in one.places()}
     recorded = book.recorded(record)
     if as_json:
-        rows = [_verdict(row) for row in recorded.values()]
+        rows = [_verdict(row, waived.get(item[:2])) for item, row in recorded.items()]
         missing = [{"clause": item.clause, "subject": item.subject} for item in book.outcome(record).missing]
         overlaid = [asdict(change) for change in _agreement(book, record).overlaid]
         found = {**summary, "overlaid": overlaid, "verdicts": rows, "missing": missing}
@@ -165,7 +214,7 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
             gate=record.gate,
             campaign=record.campaign,
             attempt=record.attempt,
-            outcome=summary["outcome"],
+            outcome=_outcome(summary, read),
             started=record.started[:19].replace("T", " "),
             verdicts=read.ngettext("{count} verdict", "{count} verdicts", len(recorded)),
             missing=summary["missing"],
@@ -188,7 +237,7 @@ def show(run: str, ledger: str, all_: bool, as_json: bool) -> None:
             row.verdict.outcome.value + ("" if item.blocking else "*"),
             item.clause,
             item.subject,
-            terminal.found(row.verdict, read),
+            _found(row, waived.get(item[:2]), read),
             " ".join(f"E{number}" for number in row.evidence[:3]),
         )
         for item, row in ordered

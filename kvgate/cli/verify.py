@@ -16,6 +16,7 @@ from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.cli import signing, speech
 from kvgate.cli.again import judged_again
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
@@ -70,7 +71,7 @@ def verify(
     as_json: bool,
 ) -> None:
     """Verify CERT and name every check with its result; needs no ledger and no rack."""
-    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    beside = Path(f"{cert}{stamps.SUFFIX}")
     token = timestamp or (beside if beside.is_file() else None)
     asked = Asked(
         at=signing.moment(at),
@@ -155,7 +156,7 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
     read = Reader(language())
     envelope = envelopes.load(cert)
     if answer is None:
-        path = cert.with_name(cert.name + ".tsq")
+        path = Path(f"{cert}.tsq")
         signing.write(path, stamps.request(envelope))
         click.echo(path)
         return
@@ -163,7 +164,7 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
         raise NotAllowed(say("whose time is it? name the authority's root certificates with --tsa"))
     token = stamps.load(answer)
     found = stamps.verify(token, envelope, stamps.load_roots(tsa))
-    path = cert.with_name(cert.name + stamps.SUFFIX)
+    path = Path(f"{cert}{stamps.SUFFIX}")
     signing.write(path, token)
     click.echo(
         read("not later than {time}, says {who}", time=f"{found.time:%Y-%m-%dT%H:%M:%SZ}", who=found.authority),
@@ -174,30 +175,32 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(envelopes.LIMIT + 1)
+        return first_bytes(path, envelopes.LIMIT + 1)
     except OSError as error:
         raise NotAllowed(
             say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
         ) from None
 
 
-@click.command("sheet")
+@click.command(
+    "sheet",
+    help=speech.read(
+        "Write CERT as one page of A4 (HTML, nothing is loaded from the network): to be read, printed and "
+        "signed by hand.\n\n"
+        "It says DRAFT, SIMULATED or NOT VERIFIED where that is so. The language is that of kvgate --lang.\n\n"
+        "Example: kvgate --lang zh sheet G1.json --trust keys/allowed_signers"
+    ),
+)
 @click.argument("cert", type=_FILE)
 @signing.TRUST
-@click.option("--tsa", type=_FILE, help="root certificates (PEM) of the time-stamping authority you trust")
-@click.option("--out", "-o", type=_FILE, help="file to write  [default: CERT.en.html or CERT.zh.html]")
+@click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
+@click.option("--out", "-o", type=_FILE, help=speech.read("file to write  [default: CERT.en.html or CERT.zh.html]"))
 def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) -> None:
-    """Write CERT as one page of A4 (HTML, nothing is loaded from the network): to be read, printed and signed by hand.
-
-    It says DRAFT, SIMULATED or NOT VERIFIED where that is so. The language is that of kvgate --lang.
-
-    Example: kvgate --lang zh sheet G1.json --trust keys/allowed_signers
-    """
+    """Write CERT as one page of A4 (HTML, nothing is loaded from the network)."""
     from kvgate.reports.sheet import sheet as page
 
     read = Reader(language())
-    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    beside = Path(f"{cert}{stamps.SUFFIX}")
     asked = Asked(
         at=signing.moment(None),
         trust=signing.trusted(trust),
@@ -208,7 +211,7 @@ def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) ->
     broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
     if broken:
         raise Unproven(f"{cert} is not printed: {broken[0].found}")
-    path = out or cert.with_name(f"{cert.name}.{read.lang}.html")
+    path = out or Path(f"{cert}.{read.lang}.html")
     signing.write(path, page(found, cert.name, read).encode())
     click.echo(path)
 

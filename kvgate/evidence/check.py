@@ -63,7 +63,7 @@ def check_folder(folder: Path, seal: Seal | None = None) -> EvidenceCheck:
                 clock = _clock(line.number, line.record, clock, problems)
                 wall = _wall(line.number, line.record, wall, set_back)
                 _content(line.number, line.record, named, problems)
-                if seal is not None and line.number <= seal.lines:
+                if seal is not None and line.number == seal.lines:
                     sealed_head, sealed = head, set(named)
     except OSError as error:
         problems.append(f"the journal cannot be read: {error.strerror}")

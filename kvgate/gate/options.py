@@ -33,6 +33,9 @@ class Options:
     allow_load: bool = False
     allow_destructive: tuple[str, ...] = ()
     only_stale: bool = False
+    trust: Path | None = None  # whose signatures count; without it the keys that the inventory names
+    key: Path | None = None  # signs the start ticket
+    party: str | None = None  # whose key that is
 
 
 def gate_of(expression: str) -> str | None:
@@ -71,7 +74,16 @@ def gates_root() -> Path:
 
 #: What the environment may say. Everything else that begins so would be believed to work and be ignored.
 KNOWN = frozenset(
-    {"KVGATE_INVENTORY", "KVGATE_LEDGER", "KVGATE_EVIDENCE", "KVGATE_LANG", "KVGATE_OPERATOR", "KVGATE_TRUST"}
+    {
+        "KVGATE_INVENTORY",
+        "KVGATE_LEDGER",
+        "KVGATE_EVIDENCE",
+        "KVGATE_LANG",
+        "KVGATE_OPERATOR",
+        "KVGATE_TRUST",
+        "KVGATE_KEY",
+        "KVGATE_PARTY",
+    }
 )
 
 

@@ -19,6 +19,7 @@ from kvgate.gate.judged import Judged
 if TYPE_CHECKING:
     from kvgate.gate.options import Options
     from kvgate.ledger.repository import Ledger
+    from kvgate.ledger.rows import RunHandle
 
 #: Kind of the journal line that holds the verdicts of a run, so that its folder alone can be compared.
 VERDICTS = "verdicts"
@@ -35,6 +36,20 @@ class Then:
     finished: bool  # False: it ended early, and what it owed is not all there
     version: str
     modules: Mapping[str, str]  # digest of each that judged; empty when the run kept none
+
+
+def running(run: RunHandle) -> bool:
+    """Whether a process on this machine is writing the run's evidence at this moment."""
+    folder = Path(run.evidence)
+    if not folder.is_dir():
+        return False
+    try:
+        Evidence.open(folder, write=True).close()
+    except NotAllowed:
+        return True
+    except (Refused, Unwritable):
+        return False
+    return False
 
 
 def find_run(options: Options, name: str) -> Path:

@@ -61,12 +61,20 @@ def read(path: FilePath) -> Inventory:
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:
-    """Read inventory text, as stored with a run."""
+    """Read and check inventory text; the files that it names are not looked at."""
     return _check(strict_yaml.parse(text, file))
 
 
-def _check(document: Document, folder: FilePath | None = None) -> Inventory:
-    """Check everything; key files only where the inventory is a file itself and not the text of a stored run."""
+def stored(text: str, file: str) -> Inventory:
+    """Read the inventory that a run was begun with: its form must be right, but it is held to no rule that came later.
+
+    A run says what was found under the rules of its day; a stricter version must still be able to judge it.
+    """
+    return _check(strict_yaml.parse(text, file), rules=False)
+
+
+def _check(document: Document, folder: FilePath | None = None, *, rules: bool = True) -> Inventory:
+    """Check everything; key files only where the inventory is a file itself, contradictions only where ``rules`` are asked."""
     found = list(document.faults)
     found += [document.fault(path, placeholder(text), say("the real value")) for path, text in _placeholders(document)]
     if not isinstance(document.data, dict):
@@ -80,7 +88,7 @@ def _check(document: Document, folder: FilePath | None = None) -> Inventory:
     except ValidationError as error:
         found += faults(error, document, Rack)
     found += _used_twice(document, data)
-    if rack is not None:
+    if rack is not None and rules:
         found += contradictions(document, rack)
         found += serving_contradictions(document, rack)
         found += impossible(document, rack)

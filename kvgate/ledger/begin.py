@@ -10,11 +10,11 @@ from checks.decision import Owed
 from checks.phrase import say
 from kvgate.codec import digest
 from kvgate.errors import NotAllowed
-from kvgate.ledger.models import AcceptanceRevision, Campaign, InventorySnapshot, OwedRow, Run
+from kvgate.ledger.models import AcceptanceRevision, Campaign, DecisionEntry, InventorySnapshot, OwedRow, Run
 
 
-def alone(connection: Connection, name: str, head: tuple[int, str], after: tuple[int, str]) -> None:
-    """Raise NotAllowed when an attempt of the campaign is open, or the log is not what the attempt was allowed on."""
+def alone(connection: Connection, name: str, after: int) -> None:
+    """Raise NotAllowed when an attempt of the campaign is open, or something of it was decided after entry ``after``."""
     query = (
         select(Run.id, Run.gate, Run.attempt, Run.host, Run.started)
         .join(Campaign, Run.campaign_id == Campaign.id)
@@ -22,8 +22,14 @@ def alone(connection: Connection, name: str, head: tuple[int, str], after: tuple
     )
     if (found := connection.execute(query).first()) is not None:
         raise NotAllowed(still_open(*found))
-    if head != after:
-        raise NotAllowed(say("another process decided something in this ledger meanwhile: start again"))
+    newer = (
+        select(DecisionEntry.seq)
+        .join(Run, DecisionEntry.run == Run.id)
+        .join(Campaign, Run.campaign_id == Campaign.id)
+        .where(Campaign.name == name, DecisionEntry.seq > after)
+    )
+    if connection.execute(newer.limit(1)).first() is not None:
+        raise NotAllowed(say("another process decided something in this campaign meanwhile: start again"))
 
 
 def still_open(run: str, gate: str, attempt: int, host: str, started: str) -> str:

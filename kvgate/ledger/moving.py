@@ -57,6 +57,8 @@ def take_in(path: Path, url: str, progress: Progress | None = None) -> Copied:
     with TemporaryDirectory(prefix="kvgate-import-") as folder:
         staged = Store.connect(f"sqlite:///{folder}/staged.db")
         try:
+            if not path.is_file():  # a pipe can be read once only, and this is read twice
+                raise NotAllowed(say("found {path}, wanted a file that `kvgate ledger export` wrote", path=str(path)))
             with path.open("rb") as file:
                 head = _stage(Incoming(file, str(path)), staged)
             target = Store.connect(url)

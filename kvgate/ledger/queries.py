@@ -176,6 +176,17 @@ def revisions(connection: Connection, campaign: str) -> list[Revision]:
     return [Revision(*row) for row in connection.execute(query.where(Campaign.name == campaign).order_by(entry.number))]
 
 
+def inventories(connection: Connection, campaign: str) -> dict[str, str]:
+    """Every inventory that runs of a campaign went by: digest -> text."""
+    query = (
+        select(InventorySnapshot.digest, InventorySnapshot.content)
+        .join(Run, Run.inventory_id == InventorySnapshot.id)
+        .join(Campaign, Run.campaign_id == Campaign.id)
+    )
+    rows = connection.execute(query.where(Campaign.name == campaign))
+    return {row.digest: row.content for row in rows}
+
+
 def latest(rows: Sequence[StoredVerdict]) -> dict[tuple[str, str], StoredVerdict]:
     """Return the newest verdict of each clause and subject."""
     return {(row.clause, row.subject): row for row in rows}

@@ -81,12 +81,12 @@ class Ledger:
         code: str,
         operator: str,
         simulated: bool,
-        after: tuple[int, str] | None = None,
+        after: int | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        ``after`` is the head of the decision log on which the attempt was allowed: it must still be that, and no attempt of
-        the campaign may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
+        ``after`` is the entry of the decision log up to which the attempt was allowed: nothing of the campaign may have been
+        decided since, and no attempt of it may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -96,7 +96,7 @@ class Ledger:
             before = queries.head(connection)
             campaign_id = begin.campaign(connection, campaign, started)
             if after is not None:
-                begin.alone(connection, campaign, before or (0, chain.GENESIS), after)
+                begin.alone(connection, campaign, after)
             inventory_id, inventory_digest = begin.inventory(connection, inventory, fingerprint, started)
             acceptance_id, revision = begin.acceptance(connection, campaign_id, acceptance, acceptance_digest, started)
             columns: dict[str, object] = {
@@ -300,6 +300,11 @@ class Ledger:
         """Signed documents, oldest first: a draft stands before the envelope that both parties have signed."""
         with self._store.reading("reading signed documents") as connection:
             return envelopes.select_envelopes(connection, campaign, kind, run, document)
+
+    def inventories(self, campaign: str) -> dict[str, str]:
+        """Every inventory that runs of the campaign went by: digest -> text."""
+        with self._store.reading("reading the inventories") as connection:
+            return queries.inventories(connection, campaign)
 
     def findings(self, progress: audit.Progress | None = None) -> Iterator[Finding]:
         """Yield the same with the kind of each, as it is found: a whole campaign is walked through run by run."""

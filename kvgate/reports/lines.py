@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from checks.acceptance import Clause
-from kvgate.errors import BadInput, CannotTell, Refused
+from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier
 from kvgate.gate.judged import Judged
@@ -34,6 +34,10 @@ def refusal(error: Refused) -> str:
             len(error.faults),
         )
         return "\n".join([head, *(f"  {read.phrase(fault.phrase)}" for fault in error.faults)])
+    if isinstance(error, OutOfOrder):
+        head = read("refused before any host was contacted; {gate} may not start:", gate=error.gate)
+        reasons = (f"  {read.phrase(why)}\n    {read('do: ')}{read.phrase(do)}" for why, do in error.reasons)
+        return "\n".join([head, *reasons])
     return read("refused before any host was contacted: {reason}", reason=error.phrase)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.keys import FileSigner
@@ -90,7 +90,7 @@ class Scene:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two attempts of the embedded rack, the second a PASS, certified and co-signed."""
+    """Two attempts of the embedded rack, the second a PASS, certified by both parties of the demo."""
     folder = tmp_path_factory.mktemp("campaign")
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KVGATE_")}
     for faults in (("--fault", "node-down"), ()):
@@ -98,27 +98,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             [sys.executable, "-m", "kvgate", "demo", "G1", "--nodes", "1", "--var", str(folder / "var"), *faults],
             cwd=ROOT, env={**clean, "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}, capture_output=True, check=False, timeout=200,
         )  # fmt: skip
-    lines = []
+    run = sorted(path.name for path in (folder / "var" / "evidence").iterdir())[-1]
+    shutil.copy(folder / "var" / "certificates" / f"G1-{run}.json", folder / "certificate.json")
+    shutil.copy(folder / "var" / "demo" / "allowed_signers", folder / "allowed_signers")
     for party in PARTIES:
-        key = Ed25519PrivateKey.generate()
+        key = load_ssh_private_key((folder / "var" / "demo" / "keys" / party).read_bytes(), None)
+        assert isinstance(key, Ed25519PrivateKey)
         (folder / f"{party}.raw").write_bytes(key.private_bytes_raw())
-        (folder / party).write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
-        (folder / party).chmod(0o600)
-        lines.append(f'{party} namespaces="kvgate" {FileSigner(key).public.openssh()} someone\n')
-    (folder / "allowed_signers").write_text("".join(lines))
-    var = folder / "var"
-    run = sorted(path.name for path in (var / "evidence").iterdir())[-1]
-    places = (
-        "--ledger",
-        f"sqlite:///{var}/kvgate.db",
-        "--evidence",
-        var / "evidence",
-        "--trust",
-        folder / "allowed_signers",
-    )
-    certificate = folder / "certificate.json"
-    kvgate("certify", run, "--key", folder / "vendor", "--party", "vendor", "-o", certificate, *places)
-    kvgate("cosign", certificate, "--key", folder / "customer", "--party", "customer", "--yes", *places)
     return folder
 
 

@@ -32,7 +32,12 @@ def forge(url: str, *statements: str, change: Callable[[int, Row], None] = lambd
             run = runs[name]
             prev = renamed.get(run.prev, last)
             owed = queries.owed(connection, name)
-            columns = {**json.loads(run.ticket), "acceptance": run.acceptance_digest, "revision": run.revision}
+            columns = {
+                **json.loads(run.ticket),
+                "acceptance": run.acceptance_digest,
+                "inventory": run.inventory_digest,
+                "revision": run.revision,
+            }
             columns |= {"prev": prev, "seq": run.seq, "started": run.started, "attempt": run.attempt, "run": run.id}
             text = chain.ticket(columns, owed)
             tickets[name] = digest(text)

@@ -230,6 +230,14 @@ def test_a_limit_changed_with_everything_in_the_ledger_is_found_by_the_evidence(
     )
 
 
+def test_an_inventory_changed_with_everything_in_the_ledger_is_found_by_the_evidence(scene: Scene) -> None:
+    without_certificates(scene)
+    words = "rack: another\n"
+    forge(scene.url, f"UPDATE inventory_snapshot SET content = '{words}', digest = '{digest(words)}' WHERE id = 1")
+    assert scene.kinds() == {"inventory"}
+    assert "certificate" in scene.kinds("--anchor", scene.anchor)
+
+
 def test_an_old_certificate_signed_anew_is_found(scene: Scene) -> None:
     def change(statement: dict[str, Any]) -> None:
         for name in ("issued", "expires"):

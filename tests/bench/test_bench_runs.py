@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import fan_out, gate, table
+from bench import certificates, fan_out, gate, table
 from bench.sample import Sample
 
 
@@ -30,6 +30,16 @@ def test_a_gate_run_is_taken_apart(tmp_path: Path) -> None:
     [run] = gate.measure(2, 1, tmp_path)
     assert run.status == 0
     assert 0 < run.probes < run.wall - run.interval
+
+
+def test_a_certificate_is_verified_against_every_blob(tmp_path: Path) -> None:
+    made = certificates.make(tmp_path, 20, 30, 500)
+    assert sum(1 for _ in (made.folder / "blobs").glob("*/*.gz")) == 30
+    taken = certificates.measure(made, 1)
+    assert {one.way for one in taken} == set(certificates.WAYS)
+    next((made.folder / "blobs").glob("*/*.gz")).unlink()
+    with pytest.raises(RuntimeError, match="missing"):
+        certificates.verify(made)
 
 
 def test_a_table_is_put_between_its_marks(tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
     def outputs(command: str) -> list[Any]:
         if command == "runs":
             return [told("runs", *stored.words)]
+        if command == "status":
+            return [told("status", *stored.words)]
         if command == "show":
             return [told("show", stored.run, *stored.words)]
         if command == "judge":

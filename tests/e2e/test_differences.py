@@ -175,7 +175,7 @@ def test_a_beginning_that_several_runs_share_is_refused_with_their_names(passed:
     for name in ("20260101T000000-aa", "20260101T000000-ab"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "journal.jsonl").write_text("")
-    for beginning, said in (("2026", "2 runs below"), ("2027", "found no run"), ("", "found no run")):
+    for beginning, said in (("2026", "2 runs below"), ("2027", "wanted a run"), ("", "wanted a run")):
         ended = passed.site.kvgate("judge", beginning, KVGATE_EVIDENCE=str(tmp_path))
         assert ended.returncode == 4, ended.stderr
         assert said in ended.stderr

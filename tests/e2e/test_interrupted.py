@@ -145,19 +145,20 @@ def test_the_next_run_says_what_became_of_the_last_and_how_it_could_be_taken_up(
     first = site.runs()[0]
     part = ("-k", "G1.1.1")  # the clause of two hosts, and not G1.1.10
     alive = site.gate(*part)
-    assert "another process is at it now" in alive.stderr
+    assert alive.returncode == 4
+    assert "has no end yet" in alive.stderr
     running.kill()
     running.wait(30)
-    dead = site.gate(*part)
+    dead = site.gate(*part, "--only-stale")
     assert dead.returncode == 6
-    assert f"run {first['run']} (attempt 1," in dead.stderr
-    assert "it never ended: it was killed" in dead.stderr
-    assert "it ended UNDECIDED" in dead.stderr  # the second attempt
-    assert "--only-stale goes on with the last run" in dead.stderr
+    assert f"goes on with run {first['run']} (attempt 1," in dead.stderr
     told = outcomes(site.last())
     assert {clause for (clause, _), outcome in told.items() if outcome == "PASS"} == {"G1.1.1"}
     assert "not asked: left out by -k G1.1.1" in dead.stdout
     assert site.last()["why"] == "not asked: left out by -k G1.1.1"
+    again = site.gate(*part)
+    assert "it ended UNDECIDED" in again.stderr  # the first attempt
+    assert "--only-stale goes on with the last run" in again.stderr
 
 
 def test_a_mended_host_is_asked_again_alone(serve: Callable[..., Site]) -> None:
@@ -180,15 +181,27 @@ def test_a_changed_order_is_not_mixed_into_an_unfinished_run(serve: Callable[...
     assert "another inventory" in ended.stderr
 
 
-def test_two_runs_at_once_on_one_ledger_are_two_attempts_and_both_complete(serve: Callable[..., Site]) -> None:
+def test_two_campaigns_at_once_on_one_ledger_both_complete(serve: Callable[..., Site]) -> None:
     site = serve()
-    running = [site.start(), site.start()]
+    other = site.inventory.with_name("other.yaml")
+    other.write_text(site.inventory.read_text("utf-8").replace("campaign: demo", "campaign: second", 1), "utf-8")
+    running = [site.start(), site.start("--inventory", str(other))]
     outputs = [one.communicate(timeout=120)[0] for one in running]
     assert [one.returncode for one in running] == [0, 0], outputs
     runs = site.runs()
-    assert sorted(run["attempt"] for run in runs) == [1, 2]
+    assert {(run["campaign"], run["attempt"]) for run in runs} == {("demo", 1), ("second", 1)}
     assert [run["outcome"] for run in runs] == ["PASS", "PASS"]
     assert all(set(outcomes(site.show(str(run["run"]))).values()) == {"PASS"} for run in runs)
+
+
+def test_of_two_runs_of_one_campaign_at_once_one_is_refused(serve: Callable[..., Site]) -> None:
+    site = serve()
+    running = [site.start(), site.start()]
+    outputs = [one.communicate(timeout=120)[0] for one in running]
+    assert sorted(one.returncode for one in running) == [0, 4], outputs
+    (refused,) = [text for one, text in zip(running, outputs, strict=True) if one.returncode == 4]
+    assert "has no end yet" in refused or "decided something in this campaign meanwhile" in refused
+    assert [run["outcome"] for run in site.runs()] == ["PASS"]
 
 
 def test_an_unfinished_run_is_taken_up_by_one_process_only(serve: Callable[..., Site]) -> None:

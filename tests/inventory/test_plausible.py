@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from kvgate.errors import Fault
+from kvgate.errors import BadInput, Fault
 from kvgate.inventory import reader, strict_yaml
 from kvgate.inventory.plausible import impossible
 from tests.inventory.test_reader import faults, only, written
@@ -173,3 +173,11 @@ def test_the_agreed_networks_bound_the_storage_ports_alone() -> None:
     more = aside.replace("ens1f0np0", "eno1").replace("20:00:01", "20:00:02").replace("192.168.100.11", "10.1.1.1")
     more = more.replace("c1:00.0", "c2:00.0").replace("rdma: mlx5_0", "role: management")
     reader.parse(within("192.168.100.0/24").replace(aside, f"{aside}\n{more}"))
+
+
+def test_a_stored_inventory_is_held_to_no_rule_that_came_later() -> None:
+    text = written(nodes=1).replace("stripe: 4, chunk: 512 KiB", "stripe: 4, chunk: 256 KiB")
+    assert faults(text)
+    assert reader.stored(text, "run/inventory").rack.hosts
+    with pytest.raises(BadInput):
+        reader.stored(text.replace("role: array", "role: arrray"), "run/inventory")

@@ -356,7 +356,7 @@ def test_a_full_disk_decides_nothing(tmp_path: Path, made_on_sqlite: Path) -> No
     place = tmp_path / "small"
     place.mkdir()
     if subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)], check=False, capture_output=True
+        ["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(place)], check=False, capture_output=True
     ).returncode:
         pytest.skip("no right to mount")
     try:

@@ -13,7 +13,8 @@ from kvgate.ledger import queries, schema
 from kvgate.ledger.engine import Store
 from kvgate.ledger.portable import FORMAT
 from kvgate.ledger.repository import Ledger, now_utc
-from tests.ledger.sample import BAD, GOOD, OPEN, begin, complete, rows
+from kvgate.ledger.rows import SeenRow, Waived
+from tests.ledger.sample import BAD, GOOD, OPEN, begin, complete, decision, rows
 
 
 def main() -> None:
@@ -22,7 +23,11 @@ def main() -> None:
         store = Store.connect(f"sqlite:///{folder}/kvgate.db")
         schema.upgrade(store)
         ledger = Ledger(store)
-        complete(ledger, BAD)
+        run, _ = complete(ledger, BAD)
+        ledger.see(
+            run, [SeenRow("node-01", "accelerators", ("A1", "A2")), SeenRow("fx100-a", "array disks", (), "down")]
+        )
+        ledger.waive(run, decision(), [Waived("G1.1.1", "node-01", "d" * 64, "2026-12-31")], "both parties accept it")
         left = begin(ledger, campaign="other")
         ledger.record(left, rows(GOOD, OPEN))
         ledger.interrupt(left, "stopped")

@@ -1,0 +1,147 @@
+"""``journal-NNNNNN.jsonl``: a segment of a soak's journal, JSON lines held together by their numbers and digests.
+
+Form 1, runbooks/soak-journal.md. Every line must carry the next number and the digest of the line before it; a last line without
+its end (a crash cut it off) is left out and ``cut`` says so. Damage anywhere else is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checks.probe import UnreadableOutput
+
+COMMAND = "soak-journal"
+
+#: Field -> value of one subject.
+Fields = Mapping[str, int | float | str | bool | None]
+
+_KINDS = frozenset({"begin", "segment", "resume", "sample", "event", "rotate", "end"})
+_FIRST = frozenset({"begin", "segment", "resume"})
+_KEYS = frozenset({"seq", "prev", "kind", "stream", "tick", "utc", "mono", "boot", "values"})
+_UTC = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. ``mono`` in seconds of the host's boot ``boot``; ``tick`` of samples only; ``values`` by subject and field."""
+
+    seq: int
+    kind: str
+    stream: str
+    tick: int | None
+    utc: str
+    mono: float
+    boot: str
+    values: Mapping[str, Fields]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One segment. ``follows`` is the digest that its first line carries: of the last line of the segment before it."""
+
+    follows: str
+    lines: tuple[Line, ...]
+    cut: bool
+
+
+def parse(text: str) -> Segment:
+    """Read the segment, or refuse: a line that is none, another number or digest than must follow, an unknown key."""
+    whole, newline, rest = text.rpartition("\n")
+    if not newline:
+        raise UnreadableOutput("found no whole line: the journal never began")
+    found: list[Line] = []
+    follows = prev = ""
+    for number, raw in enumerate(whole.split("\n"), start=1):
+        record = _record(raw, number)
+        line = _line(record, number)
+        if not found:
+            follows = prev = _digest(record, number)
+            if line.kind not in _FIRST:
+                raise UnreadableOutput(f"line 1 is {line.kind}, wanted one of {', '.join(sorted(_FIRST))}: a beginning")
+            if (line.kind == "begin") != (line.seq == 1):
+                raise UnreadableOutput(
+                    f"line 1 is {line.kind} with number {line.seq}: the journal's first line is its begin"
+                )
+        elif line.seq != found[-1].seq + 1:
+            raise UnreadableOutput(
+                f"line {number} has number {line.seq}, wanted {found[-1].seq + 1}: lines are missing"
+            )
+        elif line.kind in _FIRST:
+            raise UnreadableOutput(f"line {number} is {line.kind}, which only the first line of a segment may be")
+        if _digest(record, number) != prev:
+            raise UnreadableOutput(f"line {number} does not follow the line before it: one of them was changed")
+        prev = hashlib.sha256(f"{raw}\n".encode("utf-8", "surrogateescape")).hexdigest()
+        found.append(line)
+    return Segment(follows, tuple(found), cut=bool(rest))
+
+
+def _record(raw: str, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(raw, parse_constant=_no_constant, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableOutput(f"line {number} is no record: {error}") from None
+    if not isinstance(record, dict) or record.keys() != _KEYS:
+        raise UnreadableOutput(f"line {number} is no line of a soak's journal: {raw[:80]!r}")
+    return record
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return table
+
+
+def _digest(record: Mapping[str, Any], number: int) -> str:
+    prev = record["prev"]
+    if not isinstance(prev, str) or _DIGEST.fullmatch(prev) is None:
+        raise UnreadableOutput(f"line {number}: prev is {str(prev)[:70]!r}, wanted a SHA-256")
+    return prev
+
+
+def _line(record: Mapping[str, Any], number: int) -> Line:
+    kind, stream, tick, mono = record["kind"], record["stream"], record["tick"], record["mono"]
+    if kind not in _KINDS:
+        raise UnreadableOutput(f"line {number}: kind is {str(kind)[:40]!r}, wanted one of {', '.join(sorted(_KINDS))}")
+    if not _whole(record["seq"], 1):
+        raise UnreadableOutput(f"line {number}: seq is {record['seq']!r:.40}, wanted a number from 1")
+    if not isinstance(stream, str) or bool(stream) != (kind in ("sample", "event")):
+        raise UnreadableOutput(f"line {number}: stream of {kind} is {str(stream)[:40]!r}")
+    if not (_whole(tick, 0) if kind == "sample" else tick is None):
+        raise UnreadableOutput(f"line {number}: tick of {kind} is {tick!r:.40}")
+    if isinstance(mono, bool) or not isinstance(mono, (int, float)) or not 0 <= mono < 1e10:
+        raise UnreadableOutput(f"line {number}: mono is {mono!r:.40}, wanted seconds")
+    for key, form in (("utc", _UTC), ("boot", re.compile(r"[0-9a-f-]{1,64}", re.ASCII))):
+        if not isinstance(record[key], str) or form.fullmatch(record[key]) is None:
+            raise UnreadableOutput(f"line {number}: {key} is {str(record[key])[:40]!r}")
+    return Line(
+        record["seq"], kind, stream, tick, record["utc"], float(mono), record["boot"], _values(record["values"], number)
+    )
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**63
+
+
+def _values(found: Any, number: int) -> Mapping[str, Fields]:
+    if not isinstance(found, dict):
+        raise UnreadableOutput(f"line {number}: values is no object")
+    for subject, fields in found.items():
+        if not isinstance(fields, dict):
+            raise UnreadableOutput(f"line {number}: values of {subject[:40]!r} are no object")
+        for field, value in fields.items():
+            if value is not None and not isinstance(value, (int, float, str, bool)):
+                raise UnreadableOutput(f"line {number}: {subject[:40]!r} {field[:40]!r} is no number or text")
+            if isinstance(value, float) and not abs(value) < 1e300:
+                raise UnreadableOutput(f"line {number}: {subject[:40]!r} {field[:40]!r} is no finite number")
+    return found

@@ -1,0 +1,173 @@
+"""May a gate start now? Every reason why not, each with the command that removes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from checks.phrase import Phrase, say
+from kvgate.campaign.scopes import touching
+from kvgate.campaign.standing import Attempt, Campaign
+from kvgate.inventory.calendar import GATES
+from kvgate.inventory.model import Rack
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """One reason, and what to do about it. ``kind``: open, stopped, missing, unsigned, changed, agreement, expired."""
+
+    kind: str
+    why: Phrase
+    do: Phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a gate starts on: the attempt that passed the gate before it (None for G1), or the obstacles."""
+
+    gate: str
+    after: Attempt | None
+    obstacles: tuple[Obstacle, ...]
+
+
+def before(gate: str) -> str | None:
+    """Return the gate that must be passed first, None for G1."""
+    place = GATES.index(gate)
+    return GATES[place - 1] if place else None
+
+
+def opening(
+    campaign: Campaign, gate: str, rack: Rack, agreement: str, at: datetime, *, resumed: str | None = None
+) -> Opening:
+    """Say whether ``gate`` may start on this rack by the agreement with this digest. ``resumed`` is a run that goes on."""
+    found = [_open(one) for one in campaign.attempts if one.open and one.run.id != resumed]
+    found += [_stopped(one) for one in campaign.stopping() if one.run.id != resumed]
+    previous = before(gate)
+    if previous is None:
+        return Opening(gate, None, tuple(found))
+    passes = campaign.passes(previous)
+    judged = [(one, flaws(campaign, one, rack, agreement, at)) for one in passes]
+    if not judged:
+        return Opening(gate, None, (*found, _missing(campaign, previous)))
+    after, wrong = next(((one, bad) for one, bad in judged if not bad), judged[0])
+    return Opening(gate, after, (*found, *wrong))
+
+
+def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:
+    """Why a PASS does not open the next gate any more, or not yet."""
+    run = attempt.run
+    again = say("run {gate} again: pytest -m {gate} --inventory FILE", gate=run.gate)
+    found = []
+    if run.simulated is not rack.simulated:
+        found.append(
+            Obstacle(
+                "changed", say("{gate} passed on another kind of rack: one of them is simulated", gate=run.gate), again
+            )
+        )
+    if campaign.ordered(attempt) is None:
+        why = say("the inventory of run {run} cannot be read by this version of kvgate", run=run.id)
+        found.append(Obstacle("changed", why, again))
+    for change in touching(run.gate, campaign.changed(attempt, rack)):
+        why = say("{gate} passed on another rack: {change}", gate=run.gate, change=change.phrase())
+        found.append(Obstacle("changed", why, again))
+    if run.acceptance_digest != agreement:
+        why = say(
+            "{gate} passed by agreement {before}, now it is {now}",
+            gate=run.gate,
+            before=run.acceptance_digest[:16],
+            now=agreement[:16],
+        )
+        found.append(
+            Obstacle("agreement", why, say("restore that agreement, or run {gate} again by the new one", gate=run.gate))
+        )
+    if (end := attempt.expires(rack)) <= at:
+        found.append(
+            Obstacle("expired", say("the PASS of {gate} counted until {end} UTC", gate=run.gate, end=_time(end)), again)
+        )
+    if attempt.certified.state != "FINAL":
+        found.append(_unsigned(attempt))
+    return found
+
+
+def _open(attempt: Attempt) -> Obstacle:
+    run = attempt.run
+    why = say(
+        "attempt {attempt} at {gate} (run {run}, started {started} UTC on {host}) has no end yet",
+        attempt=run.attempt, gate=run.gate, run=run.id, started=run.started[:16].replace("T", " "), host=run.host,
+    )  # fmt: skip
+    do = say(
+        "let it end if it still runs; else take it up again (pytest -m {gate} --only-stale ...), or close it as UNDECIDED: "
+        "kvgate close {run} --reason '...'",
+        gate=run.gate, run=run.id,
+    )  # fmt: skip
+    return Obstacle("open", why, do)
+
+
+def _stopped(attempt: Attempt) -> Obstacle:
+    run = attempt.run
+    if attempt.decided:
+        why = say(
+            "the campaign ended with the STOP of {gate} (attempt {attempt}, run {run}, {count} clauses)",
+            gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
+        )  # fmt: skip
+    else:
+        why = say(
+            "attempt {attempt} at {gate} (run {run}) ended early after {count} verdicts had come to STOP: that counts as a STOP",
+            gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
+        )  # fmt: skip
+    do = say(
+        "mend what stopped it (kvgate show {run}), then both parties reopen the campaign: kvgate reopen --reason '...' "
+        "--key FILE --party NAME, and kvgate cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
+        run=run.id,
+    )
+    return Obstacle("stopped", why, do)
+
+
+def _missing(campaign: Campaign, gate: str) -> Obstacle:
+    tried = campaign.of(gate)
+    if not tried:
+        why = say("{gate} was never run in campaign {campaign}", gate=gate, campaign=campaign.name)
+    else:
+        last = tried[-1]
+        why = say(
+            "{gate} has no PASS: attempt {attempt} came to {outcome}",
+            gate=gate,
+            attempt=last.run.attempt,
+            outcome=last.outcome.value,
+        )
+    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE", gate=gate))
+
+
+def _unsigned(attempt: Attempt) -> Obstacle:
+    run = attempt.run
+    state = attempt.certified.state
+    if state == "DRAFT":
+        why = say("the certificate of {gate} (run {run}) is a DRAFT: one party has signed", gate=run.gate, run=run.id)
+        return Obstacle(
+            "unsigned", why, say("the other party signs: kvgate cosign FILE --key FILE --party NAME --trust FILE")
+        )
+    if state == "UNTRUSTED":
+        why = say(
+            "the certificate of {gate} (run {run}) is there, but it is not known whose signatures count",
+            gate=run.gate,
+            run=run.id,
+        )
+        do = say(
+            "name a trust file: --trust FILE (or KVGATE_TRUST), or put both parties' public keys where the inventory says"
+        )
+        return Obstacle("unsigned", why, do)
+    if state == "REFUSED":
+        why = say(
+            "the certificate of {gate} (run {run}) carries a signature that does not count", gate=run.gate, run=run.id
+        )
+        return Obstacle("unsigned", why, say("see why: kvgate verify FILE --trust FILE; then certify and co-sign anew"))
+    why = say("the PASS of {gate} (run {run}) is not certified", gate=run.gate, run=run.id)
+    do = say(
+        "both parties sign: kvgate certify {run} --key FILE --party NAME, then kvgate cosign by the other party",
+        run=run.id,
+    )
+    return Obstacle("unsigned", why, do)
+
+
+def _time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,76 @@
+"""Whether the campaign allows a run now, and who signs its start ticket. Refused with every reason before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checks.phrase import say
+from kvgate.agreement import Agreement
+from kvgate.campaign.scopes import Place
+from kvgate.campaign.seen import Seen
+from kvgate.errors import NotAllowed, OutOfOrder
+from kvgate.gate.options import Options
+from kvgate.inventory.reader import Inventory
+
+if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
+    from kvgate.certificates.keys import Signer
+    from kvgate.ledger.repository import Ledger
+    from kvgate.ledger.rows import RunHandle
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What a run starts on: the head of the decision log it was allowed at, and who passed the gate before."""
+
+    head: tuple[int, str]
+    before: tuple[str, Mapping[Place, Seen]] | None
+    signer: Signer | None = None
+
+    def sign(self, ledger: Ledger, run: RunHandle) -> None:
+        """Sign the start ticket, where a key is configured. Raises Unproven, Unwritable."""
+        if self.signer is not None:
+            from kvgate.campaign import tickets
+
+            tickets.keep(ledger, run, self.signer)
+
+
+def allowed(
+    options: Options, inventory: Inventory, agreement: Agreement, ledger: Ledger, resumed: str | None = None
+) -> Allowed:
+    """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
+    first = options.gate == "G1" and not ledger.runs(inventory.rack.campaign)
+    if first and options.key is None and options.party is None:  # nothing was signed that could be weighed
+        return Allowed(ledger.head(), None)
+    from kvgate.campaign import order, parties, standing
+    from kvgate.campaign.documents import Documents
+
+    rack, at = inventory.rack, datetime.now(UTC)
+    trust = parties.trusted(inventory, options.trust)
+    campaign = standing.read(ledger, rack.campaign, Documents(ledger, rack.campaign, trust, at))
+    opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
+    if opening.obstacles:
+        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in opening.obstacles))
+    before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
+    return Allowed(campaign.head, before, _signer(options, inventory))
+
+
+def _signer(options: Options, inventory: Inventory) -> Signer | None:
+    if options.key is None:
+        if options.party is not None:
+            raise NotAllowed(say("--party says whose --key signs the start ticket: give both, or none"))
+        return None
+    if options.party is None:
+        raise NotAllowed(say("--key signs the start ticket: say whose it is with --party vendor or --party customer"))
+    from kvgate.campaign import parties
+
+    return parties.signer_of(options.key, options.party, parties.trusted(inventory, options.trust), _no_passphrase)
+
+
+def _no_passphrase(path: Path) -> str:
+    raise NotAllowed(
+        say("key {path} has a passphrase, and a gate asks nobody: ssh-add {path}, then start it again", path=str(path))
+    )

@@ -1,0 +1,166 @@
+"""A campaign as the two parties live it: a STOP ends it, both sign to go on, both accept a deviation, a dead run is closed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab.machine import Edit
+from tests.e2e.site import Site, until
+
+CLAUSE, DISK = "G1.2.9", "fx100-a:S7Y0NX0W100003"
+
+
+@pytest.fixture
+def signing(serve: Callable[..., Site]) -> Callable[..., Site]:
+    """Serve a rack whose inventory names keys that are there, and a trust file of the same."""
+
+    def start(*faults: str, **more: Any) -> Site:
+        site = serve(*faults, **more)
+        lines = []
+        for party in ("vendor", "customer"):
+            key = site.folder / "keys" / party
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", party, "-f", key], check=True)
+            lines.append(f"{party} {key.with_suffix('.pub').read_text()}")
+        (site.folder / "allowed_signers").write_text("".join(lines))
+        site.extra["KVGATE_TRUST"] = str(site.folder / "allowed_signers")
+        return site
+
+    return start
+
+
+def by(site: Site, party: str) -> tuple[str, ...]:
+    return "--key", str(site.folder / "keys" / party), "--party", party
+
+
+def status(site: Site) -> dict[str, Any]:
+    shown = site.kvgate("status", "--inventory", str(site.inventory), "--json")
+    assert shown.returncode == 0, shown.stderr
+    found: dict[str, Any] = json.loads(shown.stdout)
+    return found
+
+
+def cosigned(site: Site, document: str) -> str:
+    signed = site.kvgate("cosign", document, *by(site, "customer"), "--yes")
+    assert signed.returncode == 0, signed.stderr
+    return signed.stderr
+
+
+def test_a_stop_ends_the_campaign_until_both_parties_sign(signing: Callable[..., Site]) -> None:
+    site = signing("disk-media-errors")
+    assert site.gate().returncode == 1
+    run = site.last()["run"]
+    connections = site.connections
+    refused = site.gate()
+    assert refused.returncode == 4
+    assert "the campaign ended with the STOP of G1" in refused.stderr + refused.stdout
+    assert "kvgate reopen" in refused.stderr + refused.stdout
+    assert site.connections == connections
+    assert len(site.runs()) == 1
+    found = status(site)
+    assert (found["ended"], found["next"], found["may_start"]) == (True, "G1", False)
+    assert [one["kind"] for one in found["obstacles"]] == ["stopped"]
+
+    draft = site.kvgate(
+        "reopen", "--reason", "disk replaced", *by(site, "vendor"), "-o", str(site.folder / "reopen.json")
+    )
+    assert draft.returncode == 0, draft.stderr
+    assert site.gate("--plan").returncode == 0
+    assert status(site)["may_start"] is False
+    assert f"after STOP of G1, attempt 1, run {run}" in cosigned(site, draft.stdout.strip())
+    found = status(site)
+    assert (found["ended"], found["may_start"]) == (False, True)
+    assert found["attempts"][0]["reopened"]
+    again = site.gate()
+    assert again.returncode == 1
+    assert "attempt 2" in again.stdout
+
+
+def test_both_accept_a_deviation_and_it_is_shown_as_waived_never_as_passed(signing: Callable[..., Site]) -> None:
+    site = signing("disk-media-errors")
+    site.gate()
+    run = site.last()["run"]
+    words = ("--reason", "replaced in week 3", "--until", "2099-12-31", "-o", str(site.folder / "waiver.json"))
+    draft = site.kvgate("waive", run, CLAUSE, *words, *by(site, "vendor"))
+    assert draft.returncode == 0, draft.stderr
+    assert status(site)["attempts"][0]["outcome"] == "STOP"
+    assert "comes to PASS with what is waived" in cosigned(site, draft.stdout.strip())
+    (attempt,) = status(site)["attempts"]
+    assert (attempt["outcome"], attempt["decision"], attempt["stopped"]) == ("PASS", "STOP", False)
+    assert [one["counts"] for one in attempt["waivers"]] == [True]
+
+    shown = json.loads(site.kvgate("show", run, "--json").stdout)
+    assert (shown["outcome"], shown["with_waivers"]) == ("STOP", "PASS")
+    (row,) = [row for row in shown["verdicts"] if row["clause"] == CLAUSE and row["outcome"] != "PASS"]
+    assert row["outcome"] == "STOP"
+    assert [one["until"] for one in row["waived"]] == ["2099-12-31"]
+    text = " ".join(site.kvgate("show", run).stdout.split())
+    assert "STOP; PASS with waivers" in text
+    assert "waived until" in text
+    assert "2099-12-31: replaced in week 3" in text
+    assert "PASS with waivers" in site.kvgate("runs").stdout
+    assert "PASS with waivers" in site.kvgate("status", "--inventory", str(site.inventory)).stdout
+
+    made = site.kvgate("certify", run, *by(site, "vendor"), "-o", str(site.folder / "G1.json"))
+    assert made.returncode == 0, made.stderr
+    cosigned(site, made.stdout.strip())
+    verified = site.kvgate("verify", str(site.folder / "G1.json"), "--simulated", "--json")
+    assert verified.returncode == 0, verified.stdout
+    assert status(site)["next"] == "G2"
+    assert status(site)["may_start"] is True
+
+
+def test_a_run_that_was_killed_is_closed_before_the_next_one_starts(signing: Callable[..., Site]) -> None:
+    site = signing(edits={"node-01": (Edit(ask="lscpu.*", delay=30.0),)})
+    process = site.start()
+    until(lambda: site.journal() is not None)
+    refused = site.kvgate("close", site.runs()[0]["run"], "--reason", "impatience")
+    assert refused.returncode == 4
+    assert "still runs" in refused.stderr
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    blocked = site.gate()
+    assert blocked.returncode == 4
+    assert "has no end yet" in blocked.stderr + blocked.stdout
+    closed = site.kvgate("close", site.runs()[0]["run"], "--reason", "the laptop died")
+    assert closed.returncode == 0, closed.stderr
+    (run,) = site.runs()
+    assert (run["outcome"], run["state"], run["why"]) == ("UNDECIDED", "interrupted", "closed: the laptop died")
+    assert status(site)["may_start"] is True
+    assert site.kvgate("close", run["run"], "--reason", "once more").returncode == 4
+
+
+def test_the_start_ticket_is_signed_where_a_key_is_configured(signing: Callable[..., Site]) -> None:
+    site = signing()
+    assert site.gate(*by(site, "customer")).returncode == 0
+    assert status(site)["attempts"][0]["ticket_signed_by"] == "customer"
+    wrong = site.gate("--key", str(site.folder / "keys" / "vendor"), "--party", "customer")
+    assert wrong.returncode == 4
+    assert "is vendor's" in wrong.stderr + wrong.stdout
+    assert len(site.runs()) == 1
+
+
+def test_status_speaks_both_languages_and_fits_the_terminal(signing: Callable[..., Site]) -> None:
+    site = signing("disk-media-errors")
+    site.gate()
+    for columns in ("80", "120"):
+        for lang, word in (("en", "may not start"), ("zh", "还不能开始")):
+            shown = site.kvgate("--lang", lang, "status", "--inventory", str(site.inventory), COLUMNS=columns)
+            assert word in shown.stdout
+            assert "G1.2.9" not in shown.stdout
+            assert "Traceback" not in shown.stderr
+
+
+def test_a_ledger_without_runs_and_a_campaign_that_is_not_there_are_said(
+    signing: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = signing()
+    none = site.kvgate("status", "--inventory", str(site.inventory))
+    assert none.returncode == 4
+    assert "no ledger" in none.stderr
