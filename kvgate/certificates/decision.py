@@ -160,6 +160,7 @@ class GateDecision(_Part):
     elapsed: Count  # microseconds of the operator's monotonic clock, boots summed
     boots: Annotated[StrictInt, Field(ge=1)]
     ticket: Hex
+    ticket_signed_by: Literal["", "vendor", "customer"] = ""  # who signed it before the first question; "" nobody
     entry: Entry
     log: Entry
     previous: Previous | None

@@ -58,6 +58,7 @@ def certificate(
     previous: Previous | None,
     waivers: Sequence[Waiver] = (),
     days: int,
+    ticket_signed_by: str | None = None,
 ) -> Certificate:
     """Return the statement about a run, unsigned. Raises NotAllowed for what cannot be certified, Damaged."""
     entry = _decided(ledger, run, bool(waivers))
@@ -114,6 +115,7 @@ def certificate(
         elapsed=elapsed,
         boots=boots,
         ticket=run.ticket_digest,
+        ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,

@@ -48,6 +48,8 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     for one in found.attempts:
         yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=one.attempt,
                           outcome=one.outcome, run=one.run, time=one.started[:19] + "Z")  # fmt: skip
+    signed = found.ticket_signed_by
+    yield read("ticket signed by {party}", party=signed) if signed else read("ticket not signed")
     yield read(
         "from {start} to {end} UTC",
         start=found.started[:19].replace("T", " "),

@@ -134,8 +134,8 @@ def _attempts(found: Overview, read: Reader) -> RenderableType:
         for one in view.attempts:
             outcome = Sentence(_outcome(one, read), style=STYLE[one.outcome])
             remarks = Sentence(read("; ").join(_about(one, read)))
-            table.add_row(Text(f"{view.gate} {one.run.attempt}", no_wrap=True), Text(one.run.id, overflow="fold"),
-                          Text(one.run.started[:16].replace("T", " ")), outcome, remarks)  # fmt: skip
+            table.add_row(Text(f"{view.gate} {one.run.attempt}", no_wrap=True), Text(one.run.id, no_wrap=True),
+                          Text(one.run.started[5:16].replace("T", " ")), outcome, remarks)  # fmt: skip
     return Padding(table, (1, 0, 0, 0))
 
 

@@ -164,6 +164,7 @@ class Site:
             previous=previous,
             waivers=effective.for_certificate(),
             days=days,
+            ticket_signed_by=effective.ticket,
         )
         self.keep("certificate", made.sealed(), *(parties or ("vendor", "customer")), run=run.id)
 

@@ -66,3 +66,14 @@ def test_a_ticket_that_a_stranger_signed_is_no_signed_ticket(site: Site) -> None
     site.run("G1", key=key(site, "vendor"), party="vendor")
     site.vendor = Keys(Ed25519PrivateKey.generate())
     assert site.campaign().attempts[0].ticket is None
+
+
+@pytest.mark.parametrize("party, said", [("customer", "customer"), (None, "")])
+def test_the_certificate_says_who_signed_the_ticket_and_when_nobody_did(
+    site: Site, party: str | None, said: str
+) -> None:
+    run = site.run("G1", **({"key": key(site, party), "party": party} if party else {}))
+    site.certify(run)
+    certificate = site.campaign().attempts[0].certified.certificate
+    assert certificate is not None
+    assert certificate.predicate.ticket_signed_by == said
