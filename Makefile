@@ -10,7 +10,7 @@ LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo test lint types imports messages unit lock bench clean
+.PHONY: help setup setup-tests demo test lint types imports messages client unit lock bench clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -49,6 +49,9 @@ messages: setup ## extract, update and compile the message catalogues
 	  $(BIN)/pybabel -q $$verb -w 120 -i $(LOCALE)/kvgate.pot -d $(LOCALE) -D kvgate -l $$language || exit; \
 	done
 	$(BIN)/pybabel compile --statistics -d $(LOCALE) -D kvgate
+
+client: setup ## pack the client that is sent to load hosts (checks/serving/program.py)
+	$(RUN) kvgate.drivers.program
 
 unit: setup-tests ## the tests alone
 	$(RUN) pytest $(AT_ONCE)

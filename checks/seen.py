@@ -19,7 +19,7 @@ SEEN = {
     "gdscheck": "1.0 1.1 1.16", "gdsio": "1.x", "guidellm": "0.8.1", "hccn_tool": "23.0 24.1 25.x",
     "ib_write_bw": "5.x 6.x 24.10", "ib_write_lat": "6.x", "ibv_devinfo": "25 39 44",
     "iostat": "11.x 12.6 12.7", "ip-addr": "6.1", "ip-link": "6.1", "ipmitool-sdr": "1.8",
-    "journal-files": "systemd255", "kvgate-load": "form1", "lldpctl": "1.0", "lsblk": "2.34 2.37 2.38",
+    "journal-files": "systemd255", "kvgate-client": "1", "lldpctl": "1.0", "lsblk": "2.34 2.37 2.38",
     "lscpu": "2.37 2.38 2.39", "lsmod": "kmod30", "lspci": "3.7 3.9", "mdadm-detail": "3.x 4.x 4.2",
     "mdstat": "6.x 6.1", "meminfo": "linux6.1", "mlnx_qos": "ofed4.2 ofed5 ofed23.10",
     "model-config": "4.33 4.37 4.43 4.50 4.51 4.54 5.0", "mountstats": "statvers1.1", "niccli": "230",

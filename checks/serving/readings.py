@@ -1,4 +1,4 @@
-"""What each load tool wrote, as one run: kvgate's own driver, `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
+"""What each load tool wrote, as one run: kvgate's client, `vllm bench serve`, sglang.bench_serving, aiperf, guidellm.
 
 Where a tool counts something else as the first token, or stops its watch elsewhere, the run carries an objection instead of a
 number that only looks alike.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from checks.parsers.aiperf_records import AiperfRecord
 from checks.parsers.aiperf_summary import AiperfSummary
 from checks.parsers.guidellm import GuideBenchmark, GuideRequest
-from checks.parsers.kvgate_load import Load, LoadRequest
+from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.parsers.sglang_bench_serving import SglangBench, SglangRequest
 from checks.parsers.vllm_bench_serve import BenchRequest, VllmBench
 from checks.phrase import Phrase, say
@@ -29,38 +29,37 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def from_kvgate(load: Load) -> Run:
-    """kvgate's own driver: it keeps the definition itself and prints no summary of its own."""
+def from_client(run: ClientRun) -> Run:
+    """kvgate's client: seconds of the load host's monotonic clock; it counts by the definition itself and sums up nothing."""
     return Run(
-        tool="kvgate",
+        tool="kvgate client",
         timeline=Clock.MONOTONIC,
         stopwatch=Clock.MONOTONIC,
-        concurrency=load.concurrency,
-        begun=load.begun,
-        requests=tuple(_kvgate(one) for one in load.requests),
+        concurrency=run.concurrency,
+        begun=run.count,
+        requests=tuple(_client(one, run.mode == "canaries") for one in run.requests),
         summary=None,
-        ends=(Instant(*load.before), Instant(*load.after)),
+        ends=(Instant(*run.ends[0]), Instant(*run.ends[1])),
     )
 
 
-def _kvgate(one: LoadRequest) -> Request:
-    if one.status != Status.COMPLETED:
-        return Request(one.index, Status(one.status), tokens_in=one.tokens_in, waited=one.waited, error=one.error)
-    if one.sent is None or one.first is None or one.last is None or not one.tokens_out:
-        return Request(one.index, Status.EMPTY, tokens_in=one.tokens_in, waited=one.waited)
+def _client(one: ClientRequest, text: bool) -> Request:
+    status = Status(one.status)
+    if status is not Status.COMPLETED or one.sent_s is None or one.first_s is None or one.last_s is None:
+        return Request(one.index, status, tokens_in=one.tokens_in, waited=one.waited_s, error=one.error)
     return Request(
         index=one.index,
-        status=Status.COMPLETED,
-        sent=one.sent,
-        first=one.first,
-        last=one.last,
-        ttft=one.first - one.sent,
-        latency=one.last - one.sent,
+        status=status,
+        sent=one.sent_s,
+        first=one.first_s,
+        last=one.last_s,
+        ttft=one.first_s - one.sent_s,
+        latency=one.last_s - one.sent_s,
         tokens_in=one.tokens_in,
         tokens_out=one.tokens_out,
         cached=one.cached,
-        waited=one.waited,
-        output=one.output,
+        waited=one.waited_s,
+        output=digest(one.output) if text and one.output is not None else one.output,
     )
 
 

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from checks.parsers import aiperf_records, aiperf_summary, guidellm, kvgate_load, sglang_bench_serving, vllm_bench_serve
+from checks.parsers import (
+    aiperf_records,
+    aiperf_summary,
+    guidellm,
+    kvgate_client,
+    sglang_bench_serving,
+    vllm_bench_serve,
+)
 from checks.serving import readings
 from checks.serving.figures import figures
 from checks.serving.records import Instant, Run, Status
@@ -152,19 +159,20 @@ def test_sglang_tells_no_send_times_so_its_throughput_is_not_taken() -> None:
     assert cached.requests[0].cached == 3968
 
 
-def test_kvgates_own_records_are_taken_as_they_are() -> None:
-    run = readings.from_kvgate(kvgate_load.parse(told("kvgate-load", "form1--two-completed")))
-    assert faults(run, replace(SMALL, concurrency=2, occupied_percent=60)) == ()
-    found = figures(run, 2)
-    assert found.ttfts == pytest.approx((0.5, 0.75))
-    assert found.throughput == pytest.approx(32 / 2.5)
+def test_records_of_kvgates_client_are_taken_as_they_are() -> None:
+    run = readings.from_client(kvgate_client.parse(told("kvgate-client", "1--six-completed")))
+    assert faults(run, Planned(3, 16, 2, 6, 2, occupied_percent=60)) == ()
+    found = figures(run, 3)
+    assert found.tokens_out == 12
+    assert found.throughput == pytest.approx(12 / found.window)
 
 
-def test_kvgates_own_failures_are_failures() -> None:
-    run = readings.from_kvgate(kvgate_load.parse(told("kvgate-load", "form1--each-way-to-fail")))
-    assert [one.status for one in run.requests] == [Status.FAILED, Status.EMPTY, Status.UNFINISHED, Status.EMPTY]
+def test_failures_of_kvgates_client_are_failures() -> None:
+    run = readings.from_client(kvgate_client.parse(told("kvgate-client", "1--failed-empty-unfinished")))
+    assert sorted(one.status for one in run.requests) == [
+        Status.COMPLETED, Status.EMPTY, Status.FAILED, Status.UNFINISHED,
+    ]  # fmt: skip
     said = reasons(run)
     assert "1 of 4 requests failed: HTTP 429" in said
-    assert "2 of 4 requests empty" in said
+    assert "1 of 4 requests empty" in said
     assert "1 of 4 requests unfinished" in said
-    assert "5 requests were begun, 4 are in the file" in said
