@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks.nic.counters import ERRORS as PORT_ERRORS
-from checks.parsers import amd_smi_metric, ethtool_S, nvme_smart_log
+from checks.parsers import amd_smi_metric, ethtool_S, nvidia_smi, nvme_smart_log
 from checks.probe import UnreadableOutput
 from checks.roce.losses import ERRORS as ROCE_ERRORS
 from checks.soak.sampling import good
@@ -180,8 +180,17 @@ def _accelerator(text: str) -> dict[str, float]:
     return found
 
 
-_TOOLS: Mapping[str, Callable[[str], dict[str, float]]] = {
-    "smart": _smart, "ethtool": _ethtool, "accelerator": _accelerator,
+def _cards(text: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for card in nvidia_smi.parse(text).cards:
+        if card.remapped_uncorrectable is not None:
+            found["uncorrectable"] = found.get("uncorrectable", 0.0) + float(card.remapped_uncorrectable)
+    return found
+
+
+#: Stream -> subject (any where empty) -> how its output is read.
+_TOOLS: Mapping[str, Mapping[str, Callable[[str], dict[str, float]]]] = {
+    "smart": {"": _smart}, "ethtool": {"": _ethtool}, "accelerator": {"amd-smi": _accelerator, "nvidia-smi": _cards},
 }  # fmt: skip
 
 
@@ -190,13 +199,16 @@ def _tool(track: Track, stream: str) -> _Read | str:
     table = track.tables.get(stream)
     if table is None or "stdout" not in table.texts:
         return "no sample"
-    read = cache(_TOOLS[stream])
     wanted = re.compile(
         "|".join(p for fields in _FIELDS.values() for s, p in fields if s == stream and "pause_dur" not in p)
     )
     found: dict[str, tuple[npt.NDArray[np.float64], Mapping[str, npt.NDArray[np.float64]]]] = {}
     for subject in sorted({*table.subject} - {""}):
         rows = np.flatnonzero((table.subject == subject) & good(table))
+        known = _TOOLS[stream].get(subject) or _TOOLS[stream].get("")
+        if known is None:
+            return f"{subject}: kvgate knows no counters in its output"
+        read = cache(known)
         if not len(rows):
             return f"{subject}: no sample that ended well"
         try:

@@ -13,8 +13,11 @@ from checks.verdict import Quantity, Verdict
 _NAMED = 4
 
 
-def qualified(soak: HostSoak, hours: float) -> Verdict:
-    """At least ``hours`` of the soak count: every minute accounted for, between interruptions that cost the time before them."""
+def qualified(soak: HostSoak, hours: float, simulated: bool = False) -> Verdict:
+    """At least ``hours`` of the soak count: every minute accounted for, between interruptions that cost the time before them.
+
+    A soak whose hours are no hours (scaled) counts for simulated racks alone.
+    """
     account = soak.account
     required = say("at least {hours:g} h that count", hours=hours)
     minutes = {state: account.minutes(state) for state in State}
@@ -28,6 +31,9 @@ def qualified(soak: HostSoak, hours: float) -> Verdict:
     quantities = count("qualified", account.qualified / 60, "h")
     if account.planned == 0:
         return Verdict.undecided(say("the plan has no minute"), required, measured)
+    if soak.plan.scale != 1 and not simulated:
+        note = say("the soak ran {scale:g} times as fast as time: that is for simulated racks", scale=soak.plan.scale)
+        return Verdict.undecided(note, required, measured)
     enough = account.qualified >= hours * 60
     broken = account.of(State.INTERRUPTED)
     if soak.running:

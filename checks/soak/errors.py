@@ -152,19 +152,30 @@ def log_silent(soak: HostSoak) -> Verdict:
     return finished(soak, Verdict.of(True, measured, required, quantities=count("log lines", 0)))
 
 
-def engine_stayed(soak: HostSoak) -> Verdict:
+def engines_stayed(soaks: Mapping[str, HostSoak]) -> Verdict:
     """Every planned process was there at every sample, and was another one only after a planned restart."""
     required = say("no process gone or begun anew outside planned restarts")
-    away = [one for one in soak.outages if one.cause == "engine"]
+    mine = {host: soak for host, soak in sorted(soaks.items()) if "process" in soak.plan.streams}
+    away = [(host, one) for host, soak in mine.items() for one in soak.outages if one.cause == "engine"]
     if away:
-        note = say("first in {when}", when=when(int(away[0].begin // 60)))
-        shown = joined([_outage(one) for one in away[:_NAMED]])
+        first = min(int(one.begin // 60) for _, one in away)
+        shown = joined([say("{host}: {what}", host=host, what=_outage(one)) for host, one in away[:_NAMED]])
+        note = say("first in {when}", when=when(first))
         return Verdict.of(False, shown, required, note=note, quantities=count("losses", len(away)))
-    if (why := untold(soak, ("process",), required)) is not None:
-        return why
-    restarts = sum(1 for one in soak.loads if one.what == "begin" and one.fields.get("scheduled") is True)
-    measured = say("none; planned restarts: {count}", count=restarts)
-    return finished(soak, Verdict.of(True, measured, required, quantities=count("losses", 0)))
+    if not mine:
+        return Verdict.undecided(say("no plan watches a process: name the engine's unit in `soak`"), required)
+    for soak in mine.values():
+        if (why := untold(soak, ("process",), required)) is not None:
+            return why
+    restarts = sum(
+        1 for soak in mine.values() for one in soak.loads if one.what == "begin" and one.fields.get("scheduled") is True
+    )
+    verdict = Verdict.of(
+        True, say("none; planned restarts: {count}", count=restarts), required, quantities=count("losses", 0)
+    )
+    for soak in mine.values():
+        verdict = finished(soak, verdict)
+    return verdict
 
 
 def requests_answered(soaks: Mapping[str, HostSoak], load: str, share: float) -> Verdict:

@@ -16,6 +16,9 @@ from checks.soak.requests import Requests, requests
 from checks.soak.sampling import Sampled, sampled
 from checks.soak.track import Break, Doing, Step, Track
 
+#: What the name of the serving load begins with.
+SERVING = "client"
+
 
 @dataclass(frozen=True)
 class HostSoak:
@@ -75,6 +78,8 @@ def condense(track: Track) -> HostSoak:
 def _requests(track: Track) -> dict[str, Requests | str]:
     found: dict[str, Requests | str] = {}
     for load in track.plan.loads:
+        if not load.name.startswith(SERVING):
+            continue
         try:
             one = requests(track, load.name)
         except UnreadableOutput as error:

@@ -175,9 +175,10 @@ def _processes(track: Track) -> Iterable[Outage]:
     for subject in _subjects(table):
         for begin, end in _spells(table, seconds, subject, np.isnan(pid)):
             yield Outage("engine", begin, end, subject)
-        rows = np.flatnonzero((table.subject == subject) & ~np.isnan(start))
+        rows = np.flatnonzero(table.subject == subject)
         for before, after in pairwise(rows):
-            if start[before] != start[after] or pid[before] != pid[after]:
+            other = start[before] != start[after] or pid[before] != pid[after]
+            if other and not np.isnan([start[before], start[after], pid[before], pid[after]]).any():
                 yield Outage("engine", float(seconds[before]), float(seconds[after]), subject)
 
 

@@ -1,4 +1,4 @@
-"""What the serving load gave, hour by hour: one JSON object a line, as runbooks/soak-journal.md has it."""
+"""What the serving load gave, hour by hour: documents of kvgate's own client, or one JSON object a line (runbooks/soak-journal.md)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checks.parsers import kvgate_client
 from checks.probe import UnreadableOutput
 from checks.soak.outages import scheduled
 from checks.soak.tables import LINES
@@ -46,35 +47,44 @@ _Row = tuple[float, int, bool, float, float]
 
 
 def requests(track: Track, load: str) -> Requests | None:
-    """Read the requests of a load; None where the journal holds none. Raises UnreadableOutput for a line that is none."""
-    table = track.tables.get(LINES)
-    if table is None:
+    """Read the requests of a load; None where the journal holds none. Raises UnreadableOutput for what is no request."""
+    found = sorted([*_documents(track, load), *_lines(track, load)], key=lambda row: row[0])
+    if not found:
         return None
-    mine = np.flatnonzero(table.subject == load)
-    if not len(mine):
-        return None
-    seconds, texts = track.seconds[LINES], table.texts["line"]
     away = scheduled(track)
-    rows: list[_Row] = []
-    failed: list[float] = []
-    in_restarts = 0
-    for place in mine:
-        at = float(seconds[place])
-        concurrency, ok, ttft, tokens = _line(str(texts[place]))
-        if any(begin <= at <= end for begin, end in away):
-            in_restarts += 1
-            continue
-        if not ok:
-            failed.append(at)
-        rows.append((at, concurrency, ok, ttft, tokens))
+    counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
+    failed = [row[0] for row in counted if not row[2]]
     return Requests(
         load=load,
-        hours=tuple(_hours(rows, away)),
-        total=len(rows),
+        hours=tuple(_hours(counted, away)),
+        total=len(counted),
         failed=len(failed),
         first_failed=int(failed[0] // 60) if failed else None,
-        in_restarts=in_restarts,
+        in_restarts=len(found) - len(counted),
     )
+
+
+def _lines(track: Track, load: str) -> Iterable[_Row]:
+    table = track.tables.get(LINES)
+    if table is None:
+        return
+    for place in np.flatnonzero(table.subject == load):
+        yield float(track.seconds[LINES][place]), *_line(str(table.texts["line"][place]))
+
+
+def _documents(track: Track, load: str) -> Iterable[_Row]:
+    """Requests of every whole document; times within it are real seconds since its begin."""
+    for one in track.loads:
+        text = one.fields.get("stdout")
+        if one.name != load or one.what != "end" or not isinstance(text, str) or not text.strip():
+            continue
+        run = kvgate_client.parse(text)
+        begun = one.at - run.seconds * track.plan.scale
+        for row in run.requests:
+            at = begun + (row.sent_s or 0.0) * track.plan.scale
+            well = row.status == "completed" and row.first_s is not None and row.sent_s is not None
+            ttft = row.first_s - row.sent_s if row.first_s is not None and row.sent_s is not None else np.nan
+            yield at, run.concurrency, well, ttft if well else np.nan, float(row.tokens_out or 0)
 
 
 def _line(text: str) -> tuple[int, bool, float, float]:

@@ -35,7 +35,11 @@ class Host:
         """Values of one sample; None where none is taken."""
         found: Subjects = getattr(self, f"_{stream}")(at)
         for one in self._changes:
-            if one.stream == stream and stream not in ("smart", "ethtool", "clock") and one.subject in found:
+            if (
+                one.stream == stream
+                and stream not in ("smart", "ethtool", "clock", "accelerator")
+                and one.subject in found
+            ):
                 found[one.subject][one.field] = self._changed(one, found[one.subject].get(one.field), at)
         for hole in self._silent:
             if hole.stream in ("", stream) and hole.begin <= at < hole.end:
@@ -213,7 +217,7 @@ class Host:
     def _ethtool(self, at: float) -> Subjects:
         base = dict.fromkeys(_ETHTOOL, 0) | {
             "rx_crc_errors_phy": 3,
-            "rx_prio3_pause_duration": int(200 * at),
+            "rx_prio3_pause_duration": int(200 * at / float(self.plan["scale"])),
             "rx_prio3_pause": int(at),
         }
         lines = [
@@ -221,3 +225,16 @@ class Host:
         ]
         text = "NIC statistics:\n" + "\n".join(lines) + "\n"
         return {"ens1f0np0": {"status": 0, "seconds": 0.02, "stdout": text, "stderr": ""}}
+
+    def _accelerator(self, at: float) -> Subjects:
+        bad = self._counter("accelerator", "amd-smi", "uncorrectable", 0, at)
+        cards = [
+            {
+                "gpu": gpu, "temperature": {"hotspot": {"value": 71, "unit": "C"}},
+                "ecc": {"total_correctable_count": 3, "total_uncorrectable_count": bad if gpu == 2 else 0, "total_deferred_count": 0},
+            }
+            for gpu in range(8)
+        ]  # fmt: skip
+        return {
+            "amd-smi": {"status": 0, "seconds": 0.4, "stdout": json.dumps({"gpu_data": cards}) + "\n", "stderr": ""}
+        }

@@ -9,7 +9,7 @@ HOUR = 3600.0
 #: Seconds between samples as runbooks/soak-journal.md has them.
 EVERY = {
     "disk": 10, "net": 10, "rdma": 10, "nvme": 10, "kernel": 10, "metrics": 15, "memory": 30, "load": 30, "space": 30, "thermal": 30,
-    "throttle": 30, "edac": 30, "aer": 30, "process": 60, "worker": 60, "clock": 60, "ethtool": 300, "smart": 600,
+    "throttle": 30, "edac": 30, "aer": 30, "accelerator": 30, "process": 60, "worker": 60, "clock": 60, "ethtool": 300, "smart": 600,
 }  # fmt: skip
 
 
@@ -25,7 +25,7 @@ def plan(
     every = {stream: max(float(seconds), coarse) for stream, seconds in EVERY.items() if stream != "metrics"}
     node = role == "node"
     if not node:
-        del every["process"]
+        del every["process"], every["accelerator"]
     streams: dict[str, Any] = {stream: {"every": seconds} for stream, seconds in every.items()}
     streams["space"]["paths"] = ["/mnt/fx100"] if node else ["/mnt/array"]
     streams["smart"] |= {
@@ -35,6 +35,7 @@ def plan(
     streams["ethtool"] |= {"limit": 30, "commands": {"ens1f0np0": ["ethtool", "-S", "ens1f0np0"]}}
     streams["clock"] |= {"limit": 10, "commands": {"chronyc": ["chronyc", "-c", "tracking"]}}
     if node:
+        streams["accelerator"] |= {"limit": 25, "commands": {"amd-smi": ["amd-smi", "metric", "--json"]}}
         streams["process"]["units"] = {"engine": "vllm.service"}
     loads: list[dict[str, Any]] = [
         {"name": "client", "argv": ["kvgate-client"], "first": 0, "again": True, "limit": 3600, "output": "lines"},
