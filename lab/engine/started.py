@@ -46,3 +46,7 @@ class Started:
         async with self.server.served():
             self._up.set()
             await self._over.wait()
+        left = asyncio.all_tasks() - {asyncio.current_task()}  # streams that stand still for ever
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
