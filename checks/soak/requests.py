@@ -19,7 +19,7 @@ from checks.soak.track import Track
 class Hour:
     """One hour of the serving load at one concurrency: requests that count, seconds to the first token, tokens a second.
 
-    ``seconds`` is the time that counts: without planned restarts.
+    ``seconds`` is the time that counts: without planned restarts and without what the journal does not hold.
     """
 
     hour: int
@@ -56,7 +56,7 @@ def requests(track: Track, load: str) -> Requests | None:
     failed = [row[0] for row in counted if not row[2]]
     return Requests(
         load=load,
-        hours=tuple(_hours(counted, away)),
+        hours=tuple(_hours(counted, [*away, *((one.begin, one.end) for one in track.breaks)])),
         total=len(counted),
         failed=len(failed),
         first_failed=int(failed[0] // 60) if failed else None,

@@ -115,7 +115,11 @@ def gaps(track: Track) -> Iterable[tuple[float, float]]:
             yield 0.0, track.last
             continue
         known = np.unique(track.seconds[stream][good(table) | (table.subject != "")])
-        edges = np.concatenate(([0.0], known, [min(track.last, track.plan.seconds)]))
+        # What a break explains is an interruption and no gap.
+        broken = [
+            edge for one in track.breaks for edge in np.arange(one.begin, min(one.end, track.last) + every, every)
+        ]
+        edges = np.sort(np.concatenate(([0.0], known, broken, [min(track.last, track.plan.seconds)])))
         steps = np.diff(edges)
         for place in np.flatnonzero(steps > _PERIODS * every + 1.0):
             yield float(edges[place] + every), float(edges[place + 1])

@@ -165,7 +165,7 @@ FAULTS: tuple[SoakFault, ...] = (
     ),
     _fault(
         "latency-step", "延迟从某时刻起上升百分之十二", "latency rises by an eighth from one moment on", 540,
-        Slow(_s(540), math.inf, 1.12, at_once=True), stops={"G4.3.1", "G4.3.2"}, late=60,
+        Slow(_s(540), math.inf, 1.12, at_once=True), stops={"G4.3.1", "G4.3.2"}, late=120,
     ),
     _fault(
         "one-slow-hour", "某一小时吞吐下降", "one hour gives less", 420, Slow(_s(420), _s(480), tokens=0.85), stops={"G4.3.3"},
@@ -194,7 +194,7 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault("journal-full", "日志无空间，采样暂停十分钟", "there is no room for the journal for ten minutes", 500, Away("full", _s(500), 600), stops=_BROKEN),
     _fault("stopped-early", "浸泡测试在第十五小时被停止", "somebody stops the soak after fifteen hours", 900, Stopped(_s(900)), stops=_BROKEN),
     _fault(
-        "load-gone", "推理负载停止两小时", "nobody asks the engine for two hours", 420,
+        "load-gone", "推理负载停止两小时", "nobody asks the engine for two hours", 419,
         Unhooked("client", _s(415), _s(535)), stops=_BROKEN, undecided=set(), late=12,
     ),
     _fault("clock-step", "时钟跳变 2.5 秒", "the clock steps by 2.5 s", 460, Moved(_s(460), 2.5), stops={"G4.1.4"}),
