@@ -89,7 +89,7 @@ def uninterrupted(soak: HostSoak) -> Verdict:
 def sampled(soak: HostSoak, streams: Sequence[str], share: float) -> Verdict:
     """Every stream that was agreed was sampled, and every planned one to its share. A gap never stops: it is not known."""
     required = say(
-        "at least {share:g} % of the samples of every stream, {streams} among them",
+        "at least {share:g} percent of the samples of every stream, {streams} among them",
         share=share * 100, streams=", ".join(streams),
     )  # fmt: skip
     planned = {one.stream for one in soak.sampled}
@@ -142,13 +142,13 @@ def clocks(soak: HostSoak, offset_ms: float, jump_ms: float) -> Verdict:
 
 def watched_cheaply(soak: HostSoak, share: float) -> Verdict:
     """The worker itself took no more than ``share`` of one core."""
-    required = say("at most {share:g} % of one core", share=share * 100)
+    required = say("at most {share:g} percent of one core", share=share * 100)
     found = soak.gauge("worker", "cpu_seconds")
     real = soak.last / soak.plan.scale if soak.plan.scale else 0.0
     if not found or real <= 0:
         return Verdict.undecided(say("the worker did not tell what it took"), required)
     took = max(one.high for one in found) / real
-    measured = say("{share:.3f} % of one core", share=took * 100)
+    measured = say("{share:.3f} percent of one core", share=took * 100)
     return finished(
         soak, Verdict.of(took <= share, measured, required, "%", quantities=count("worker", took * 100, "%"))
     )

@@ -49,14 +49,14 @@ def latency_kept(
 
 def latency_steady(soaks: Mapping[str, HostSoak], load: str, percent: float, least: int) -> Verdict:
     """Neither a trend nor a change of level of the hourly medians moves the time to the first token by ``percent``."""
-    required = say("no trend and no change of level above {percent:g} % in hourly medians", percent=percent)
+    required = say("no trend and no change of level above {percent:g} percent in hourly medians", percent=percent)
     return _steady(soaks, load, required, percent, least, lambda one: one.ttft_p50, rising=True)
 
 
 def throughput_kept(soaks: Mapping[str, HostSoak], load: str, share: float, percent: float, least: int) -> Verdict:
     """Every hour gives its share of the median, and no trend or change of level takes ``percent`` away."""
     required = say(
-        "every hour at least {share:g} % of the median; no falling trend or level above {percent:g} %",
+        "every hour at least {share:g} percent of the median; no falling trend or level above {percent:g} %",
         share=share * 100, percent=percent,
     )  # fmt: skip
 
@@ -70,7 +70,7 @@ def throughput_kept(soaks: Mapping[str, HostSoak], load: str, share: float, perc
         worst = min(rates, key=lambda hour: rates[hour])
         part = rates[worst] / middle if middle > 0 else 0.0
         measured = say(
-            "{host} at concurrency {level}: worst hour {part:.1f} % of {middle:,.0f} tokens/s",
+            "{host} at concurrency {level}: worst hour {part:.1f} percent of {middle:,.0f} tokens/s",
             host=host, level=level, part=part * 100, middle=middle,
         )  # fmt: skip
         return (
@@ -140,13 +140,15 @@ def _steady(
         sign = 1 if rising else -1
         moved = [one for one in changes(values) if sign * one.percent > percent]
         measured = say(
-            "{host} at concurrency {level}: trend {drift:+.2f} % over the soak, changes of level {count}",
+            "{host} at concurrency {level}: trend {drift:+.2f} percent over the soak, changes of level {count}",
             host=host, level=level, drift=drift.change_percent, count=len(moved),
         )  # fmt: skip
         since: Phrase | None = None
         if moved:
             since = say(
-                "{percent:+.1f} % from {when}", percent=moved[0].percent, when=when(mine[moved[0].place].hour * 60)
+                "{percent:+.1f} percent from {when}",
+                percent=moved[0].percent,
+                when=when(mine[moved[0].place].hour * 60),
             )
         holds = bool(sign * drift.change_percent <= percent and not moved)
         far = sign * drift.change_percent
@@ -202,7 +204,7 @@ def cool(soak: HostSoak) -> Verdict:
 
 def memory_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
     """Free memory does not shrink and no process grows: Theil-Sen over hourly medians, added up over the soak."""
-    required = say("at most {percent:g} % over the soak", percent=percent)
+    required = say("at most {percent:g} percent over the soak", percent=percent)
     rows = [(one, -1) for one in soak.gauge("memory", "MemAvailable")]
     rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "rss_bytes")]
     return _leak(soak, rows, ("memory",), required, percent, least)
@@ -210,7 +212,7 @@ def memory_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
 
 def descriptors_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
     """Neither the host's open files nor those of a process grow."""
-    required = say("at most {percent:g} % over the soak", percent=percent)
+    required = say("at most {percent:g} percent over the soak", percent=percent)
     rows = [(one, 1) for one in soak.gauge("load", "files")]
     rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "fds")]
     return _leak(soak, rows, ("load",), required, percent, least)
@@ -248,7 +250,7 @@ def _leak(
 
 def room_left(soak: HostSoak, share: float) -> Verdict:
     """Space and inodes of every watched file system never fell below ``share``."""
-    required = say("at least {share:g} % of space and inodes at every sample", share=share * 100)
+    required = say("at least {share:g} percent of space and inodes at every sample", share=share * 100)
     if (why := untold(soak, ("space",), required)) is not None:
         return why
     found: list[tuple[float, Gauge]] = []

@@ -63,7 +63,7 @@ def uncongested(soak: HostSoak, share: float) -> Verdict:
     storms = unmoved(soak, "storm", ("ethtool",))
     if storms.outcome.value == "STOP":
         return storms
-    required = say("paused for at most {share:g} % of the time, no pause storm", share=share * 100)
+    required = say("paused for at most {share:g} percent of the time, no pause storm", share=share * 100)
     if (why := untold(soak, ("ethtool",), required)) is not None:
         return why
     found = soak.counted.get("pause", Counted(0, (), ()))
@@ -72,7 +72,7 @@ def uncongested(soak: HostSoak, share: float) -> Verdict:
     real = soak.last / soak.plan.scale
     worst = max(found.moved, key=lambda one: one.by, default=None)
     part = worst.by / 1e6 / real if worst is not None else 0.0
-    measured = say("paused for {share:.3f} % of the time", share=part * 100)
+    measured = say("paused for {share:.3f} percent of the time", share=part * 100)
     note = (
         say("{subject} {field}, from {when}", subject=worst.subject, field=worst.field, when=when(worst.minute))
         if worst
@@ -180,7 +180,7 @@ def engines_stayed(soaks: Mapping[str, HostSoak]) -> Verdict:
 
 def requests_answered(soaks: Mapping[str, HostSoak], load: str, share: float) -> Verdict:
     """At most ``share`` of the requests failed outside planned restarts."""
-    required = say("at most {share:g} % of the requests fail", share=share * 100)
+    required = say("at most {share:g} percent of the requests fail", share=share * 100)
     mine = {host: soak for host, soak in soaks.items() if any(one.name == load for one in soak.plan.loads)}
     if not mine:
         return Verdict.undecided(say("no plan has the load {load}", load=load), required)
