@@ -74,7 +74,8 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
         troubles = tuple(trouble for fault in hits for trouble in fault.load)
-        computed = LoadHost(ordered.name, troubles=troubles)
+        flaws = tuple(flaw for fault in hits for flaw in fault.serving)
+        computed = LoadHost(ordered.name, troubles=troubles, boot=str(ordered.values["boot_id"]), flaws=flaws)
         machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
