@@ -30,9 +30,12 @@ def text(
     hosts: Sequence[tuple[Ordered, int, str]],
     identity: Path | None = None,
     address: str = "127.0.0.1",
-    concurrencies: Sequence[int] = (8, 16, 32),
+    concurrencies: Sequence[int] = (),
 ) -> str:
-    """Write the inventory for hosts given as (order, SSH port, host key fingerprint)."""
+    """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
+
+    ``concurrencies`` of the workload; without one nothing is served.
+    """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
     for platform in sorted({ordered.platform for ordered, _, _ in hosts if ordered.role == "node"}):
@@ -42,6 +45,7 @@ def text(
         values = {name: str(value) for name, value in ordered.values.items()}
         values |= {"address": address, "port": str(port), "key": key, "platform": ordered.platform}
         parts.append(_form(ordered.role, **values))
-    parts.append(_serving(concurrencies))
+    if concurrencies:
+        parts.append(_serving(concurrencies))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))
     return "".join(parts)

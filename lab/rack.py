@@ -23,6 +23,9 @@ from lab.order import Ordered
 
 ADDRESS = "127.0.0.1"
 
+#: What the embedded rack's workload asks its arms at.
+CONCURRENCIES = (8, 16, 32)
+
 
 def host_key(name: str, generation: int = 0) -> asyncssh.SSHKey:
     """Return the Ed25519 host key of a virtual host. Derived from its name and worth nothing: it protects a simulation."""
@@ -235,7 +238,8 @@ class EmbeddedRack:
         """Return the inventory of this rack, as YAML text."""
         from lab.inventory import text
 
-        return text([(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts], identity)
+        hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
+        return text(hosts, identity, concurrencies=CONCURRENCIES)
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
