@@ -23,7 +23,7 @@ _SPREAD, _ROUNDS, _TTFT, _DECODE = 0.05, 0.003, 10.0, 12.0
 def sees(site: Site, concurrency: int, limits: Limits, small: float, large: float, least: float) -> Verdict:
     """A true drop of ``small`` percent is stopped and one of ``large`` percent passes, by the very rules of this run."""
     required = say(
-        "a drop of {small} % is stopped, one of {large} % passes", small=f"{small:g}", large=f"{large:g}"
+        "a drop of {small} percent is stopped, one of {large} percent passes", small=f"{small:g}", large=f"{large:g}"
     )  # fmt: skip
     found = {percent: _judged(site, concurrency, limits, percent, least) for percent in (small, large)}
     measured = say(
