@@ -86,7 +86,13 @@ def _write(target: Path, text: str) -> None:
         Path(name).replace(target)
     except OSError as error:
         Path(name).unlink(missing_ok=True)
-        raise Unwritable(f"{target} could not be written: {error.strerror or error}") from error
+        raise Unwritable(
+            say(
+                "{path} could not be written: {why}; name another place",
+                path=str(target),
+                why=error.strerror or str(error),
+            )
+        ) from error
 
 
 COMMANDS = (report,)

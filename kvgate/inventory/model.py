@@ -149,6 +149,7 @@ class Accelerators(Strict):
     compute_partition: Word | None = None
     memory_partition: Word | None = None
     gds: StrictBool = False
+    peer_direct: StrictBool = False  # network cards read and write their memory without the host's
     nvswitch: StrictBool = False
 
 

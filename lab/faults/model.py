@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lab.load.fabric import Cable
 from lab.load.model import Trouble
 from lab.machine import Edit
 from lab.serving.model import Flaw
@@ -28,7 +29,7 @@ class Fault:
     edits: tuple[Edit, ...] = ()
     platform: str = ""
     behaviour: str = ""
-    load: tuple[Trouble, ...] = ()
+    load: tuple[Trouble | Cable, ...] = ()
     serving: tuple[Flaw, ...] = ()
 
     def hits(self, host: str) -> bool:

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lab.load.fabric import FabricHost
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
 from lab.serving.host import ServingHost
@@ -34,6 +35,7 @@ class LoadHost:
     troubles: tuple[Trouble, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     moved: dict[str, list[float]] = field(default_factory=dict)
+    fabric: FabricHost | None = None
     boot: str = ""
     flaws: tuple[Flaw, ...] = ()
     serving: ServingHost | None = None
@@ -61,6 +63,8 @@ class LoadHost:
             (words[:1] == ["fio"], self._fio),
             (words[:2] == ["sh", "-c"] and "iostat" in words[2] and "fio" in words, self._watched),
         )
+        if self.fabric is not None and (reply := self.fabric.answer(words)) is not None:
+            return reply
         return next((answer(words) for applies, answer in ways if applies), None)
 
     def _trouble(self, device: str, run: int) -> Trouble:
