@@ -15,5 +15,5 @@ def test_words_that_no_command_line_can_carry_are_refused(word: str) -> None:
 
 @pytest.mark.parametrize(("name", "argv"), [("a name", ("true",)), ("", ("true",)), ("x", ())])
 def test_a_probe_has_a_name_and_a_tool(name: str, argv: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="wanted|must be"):
+    with pytest.raises(ValueError, match=r"wanted|must be"):
         Probe(name, argv, str)
