@@ -14,6 +14,7 @@ from typing import Any
 
 from .children import Child
 from .journal import Entry, Full, Journal, Values, canonical, digest, write_whole
+from .launch import mark_of
 from .loads import Load
 from .reading import text
 from .streams import Stream
@@ -152,7 +153,14 @@ class Worker:
         own = self.plan["streams"].get("worker", {"every": 60})
         ours = Stream("worker", {**own}, self.scale, origin, self._writer, self.selector)
         loads = [
-            Load(one, self.scale, origin, f"kvgate:{self.plan['soak']}", self._tell, self.selector)
+            Load(
+                {**one, "worker": str(self.folder / "worker.pyz")},
+                self.scale,
+                origin,
+                mark_of(self.plan),
+                self._tell,
+                self.selector,
+            )
             for one in self.plan["loads"]
         ]
         timed: list[Stream | Load] = [*streams, ours, *loads]
