@@ -201,7 +201,8 @@ def watch(inventory: Path, soaks: Path, every: int, once: bool) -> None:
 
 def _over(told: Sequence[Told]) -> bool:
     if all(one.state in ("ended", "absent") for one in told):
-        click.echo(Reader(language())("the soak is over on every host"), err=True)
+        read = Reader(language())
+        click.echo(read("the soak is over on every host"), err=True)
         return True
     return False
 

@@ -190,4 +190,4 @@ class Book:
         begun = [datetime.fromisoformat(str(run["at"])) for run in self.runs(one.name) if run["event"] == "begun"]
         due = [moment for moment in one.due(now) if now - moment > GRACE]
         ends = [*due[1:], now + timedelta(days=1)]
-        return [moment for moment, end in zip(due, ends, strict=True) if not any(moment <= at < end for at in begun)]
+        return [moment for moment, end in zip(due, ends, strict=False) if not any(moment <= at < end for at in begun)]

@@ -21,7 +21,7 @@ _STOPS = 75.0  # seconds that it has to end: its loads get TERM first
 _QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
 
-def read(path: Path) -> dict[str, Any]:
+def small(path: Path) -> dict[str, Any]:
     """A small file as an object; empty where there is none or it makes no sense."""
     try:
         found = json.loads(path.read_text("ascii"))
@@ -36,12 +36,12 @@ def status(folder: Path) -> dict[str, Any]:
     ``running``; ``ended`` as its exit.json says; ``vanished``: it began, lives no more and left no word (``rebooted`` says
     that the host did); ``absent``: it never began.
     """
-    state, done, plan = read(folder / "state.json"), read(folder / "exit.json"), read(folder / "plan.json")
+    state, done, plan = small(folder / "state.json"), small(folder / "exit.json"), small(folder / "plan.json")
     boot, at = boot_id(), now()
     found: dict[str, Any] = {
         "folder": str(folder), "soak": plan.get("soak", ""), "host": plan.get("host", ""), "scale": plan.get("scale", 0),
         "seconds": plan.get("seconds", 0), "boot": boot, "utc": at.utc, "mono": round(at.mono, 6),
-        "origin": read(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
+        "origin": small(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
         "segments": [[number, path.stat().st_size] for number, path in segments(folder)] if folder.is_dir() else [],
     }  # fmt: skip
     if not state:
@@ -61,7 +61,7 @@ def start(folder: Path) -> dict[str, Any]:
     if before["state"] in ("running", "ended"):
         return {**before, "did": "attached"}
     end_marked(mark_of(before))  # what a killed worker left running
-    plan = read(folder / "plan.json")
+    plan = small(folder / "plan.json")
     tried: list[str] = []
     for way in (_system, _user, _process):
         trouble = way(folder, plan)
