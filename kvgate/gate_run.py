@@ -23,8 +23,9 @@ from kvgate.gate import options as gate_options
 from kvgate.gate import selection, signals
 from kvgate.gate.code import code_version
 from kvgate.gate.judged import Judged
+from kvgate.gate.preview import Preview
 from kvgate.gate.session import GateSession, GateTest
-from kvgate.gate.start import Prepared, Preview, begin
+from kvgate.gate.start import Prepared, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines
 from kvgate.reports.messages import Reader, language

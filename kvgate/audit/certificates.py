@@ -12,9 +12,10 @@ from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
-from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.envelope import LIMIT, Envelope
 from kvgate.certificates.quorum import weigh
 from kvgate.certificates.trust import Trust
+from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused
 from kvgate.ledger.audit import anchored
 from kvgate.ledger.chain import GENESIS
@@ -50,7 +51,7 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
     files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else []
     for path, anchor in (*((one, False) for one in files), *((one, True) for one in anchors)):
         try:
-            yield Source(str(path), path.read_bytes(), anchor)
+            yield Source(str(path), first_bytes(path, LIMIT + 1), anchor)
         except OSError as error:
             raise NotAllowed(f"{path} cannot be read: {error.strerror}") from error
 

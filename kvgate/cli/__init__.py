@@ -28,6 +28,7 @@ _WHERE = {
     "explain": "clauses",
     "runbook": "clauses",
     "judge": "judge",
+    "report": "report",
     "certify": "certify",
     "cosign": "certify",
     "verify": "verify",
@@ -36,6 +37,7 @@ _WHERE = {
     "reopen": "deviation",
     "close": "close",
     "sheet": "verify",
+    "soak": "soak",
     "ledger": "ledger",
     "audit": "audit",
     "parse": "parse",
@@ -43,7 +45,7 @@ _WHERE = {
 }
 
 #: Commands that never contact a host, so that nobody needs to be told so.
-_NO_HOSTS = frozenset({"certify", "cosign", "verify", "stamp", "sheet", "waive", "reopen", "close", "status"})
+_NO_HOSTS = frozenset({"report", "certify", "cosign", "verify", "stamp", "sheet", "waive", "reopen", "close", "status"})
 
 #: What a shell shows for a program that wrote into a pipe nobody reads.
 _PIPE_CLOSED = 128 + signal.SIGPIPE

@@ -15,6 +15,7 @@ from kvgate.certificates.issue import Judgement
 from kvgate.errors import Refused
 from kvgate.evidence.store import Evidence
 from kvgate.gate.code import code_version
+from kvgate.gate.session import GateSession
 from kvgate.gate_run import GateRun
 
 
@@ -29,11 +30,14 @@ class Witness:
         self.run = found if isinstance(found, GateRun) else None
 
 
-def judged_again(folder: Path) -> Judgement:
-    """Judge a folder of evidence by this version of the code, whatever any ledger says. Raises Refused, Damaged."""
+def session_again(folder: Path, ledger: str | None = None) -> GateSession:
+    """Judge a folder of evidence by this version of the code and return the whole run. Raises Refused, Damaged.
+
+    Without ``ledger`` no ledger is asked whether it sealed this evidence.
+    """
     gate = Evidence.open(folder).start.gate
-    nowhere = f"sqlite:///{folder / 'no-ledger-is-asked.db'}"
-    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", nowhere, "-q"]
+    asked = ledger or f"sqlite:///{folder / 'no-ledger-is-asked.db'}"
+    words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", asked, "-q"]
     witness, said = Witness(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         pytest.main([*words, "-p", "no:cacheprovider"], plugins=[witness])
@@ -41,6 +45,12 @@ def judged_again(folder: Path) -> Judgement:
     if session is None:
         why = next((line for line in reversed(said.getvalue().splitlines()) if line.strip()), "it did not start")
         raise Refused(say("{folder} cannot be judged again: {why:.300}", folder=str(folder), why=why))
+    return session
+
+
+def judged_again(folder: Path) -> Judgement:
+    """Judge a folder of evidence by this version of the code, whatever any ledger says. Raises Refused, Damaged."""
+    session = session_again(folder)
     decision = session.decision()
     trouble = (*session.trouble, *session.remarks)
     outcome = Outcome.UNDECIDED if trouble and decision.outcome is Outcome.PASS else decision.outcome

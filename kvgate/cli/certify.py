@@ -166,8 +166,11 @@ def cosign(
     if (kind := _other_kind(cert)) is not None and known is not None:
         deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)
         return
-    before = previous.read_bytes() if previous else None
-    found = examine(cert.read_bytes(), Asked(signing.moment(None), known, draft=True, simulated=True, previous=before))
+    before = first_bytes(previous, envelopes.LIMIT + 1) if previous else None
+    found = examine(
+        first_bytes(cert, envelopes.LIMIT + 1),
+        Asked(signing.moment(None), known, draft=True, simulated=True, previous=before),
+    )
     if found.certificate is not None and found.certificate.predicate.decision == "STOP":
         asked = Asked(signing.moment(None), known, draft=True, simulated=True, decision="STOP", previous=before)
         found = examine(first_bytes(cert, envelopes.LIMIT + 1), asked)

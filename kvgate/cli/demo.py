@@ -29,7 +29,8 @@ from lab import order
 from lab.faults import chinese, every
 from lab.rack import EmbeddedRack, build
 
-GATES = ("G1",)  # gates that this version runs
+#: Gates that this version runs.
+GATES = tuple(gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir())
 
 
 def login_key(folder: Path) -> Path:
@@ -191,6 +192,8 @@ def demo(
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
             if ended in (0, 1):
                 certify_newest(var, gate, read)
+            if ended != 0 and not gates:
+                break  # the next gate opens on a PASS only
     sys.exit(status)
 
 
@@ -206,6 +209,7 @@ def _gate(gate: str, inventory: Path, var: Path) -> int:
         gate,
         "--inventory",
         str(inventory),
+        *(["--allow-load"] if gate != "G1" else []),
     ]
     command += ["--ledger", f"sqlite:///{var / 'kvgate.db'}", "--evidence", str(var / "evidence")]
     status = _to_its_end(subprocess.Popen(command, cwd=_home()))

@@ -23,7 +23,8 @@ from checks.phrase import Phrase, joined, plain, say
 from kvgate.cli import speech
 from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
-from kvgate.gate.start import Preview, transport_for
+from kvgate.gate.preview import Preview
+from kvgate.gate.start import transport_for
 from kvgate.gate_run import GateRun
 from kvgate.inventory import reader
 from kvgate.inventory.model import Rack

@@ -200,7 +200,7 @@ def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) ->
     from kvgate.reports.sheet import sheet as page
 
     read = Reader(language())
-    beside = cert.with_name(cert.name + stamps.SUFFIX)
+    beside = Path(f"{cert}{stamps.SUFFIX}")
     asked = Asked(
         at=signing.moment(None),
         trust=signing.trusted(trust),
@@ -211,7 +211,7 @@ def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) ->
     broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
     if broken:
         raise Unproven(f"{cert} is not printed: {broken[0].found}")
-    path = out or cert.with_name(f"{cert.name}.{read.lang}.html")
+    path = out or Path(f"{cert}.{read.lang}.html")
     signing.write(path, page(found, cert.name, read).encode())
     click.echo(path)
 

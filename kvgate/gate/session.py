@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from checks.acceptance import Clause
@@ -26,6 +23,7 @@ from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
 from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
+from kvgate.gate.declared import declared, instead
 from kvgate.gate.judged import Judged
 from kvgate.gate.signals import waiting
 from kvgate.gate.stored import Then, keep
@@ -36,16 +34,14 @@ from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from checks.soak.facts import HostSoak
+    from kvgate.gate.soaked import Soaked
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
 
 #: Verdicts written at once at most, and seconds after which they are written however few they are: few transactions, and
 #: little to ask again after a crash.
 _GROUP, _AFTER = 512, 0.5
-
-
-class NotDeclared(CannotTell):
-    """Nobody has answered, in the inventory, for a fact that cannot be asked."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,14 @@ class GateTest:
 
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
-        known = {"ask": ask, "measure": ask.measure, "terms": terms, "decide": decide_, "declared": declared}
+        known = {
+            "ask": ask,
+            "measure": ask.measure,
+            "soak": ask.soak,
+            "terms": terms,
+            "decide": decide_,
+            "declared": declared,
+        }
         return {name: known.get(name, self.thing) for name in self.parameters}
 
 
@@ -93,6 +96,8 @@ class GateSession:
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
+    journals: Callable[[str], Iterable[bytes]] | None = None  # segments of a host's soak as collected; None: none are
+    _soaked: Soaked | None = None
 
     def comparison(self) -> Comparison | None:
         """What differs from the stored verdicts and why; None for a run that is not judged again."""
@@ -142,14 +147,24 @@ class GateSession:
         rehearsal = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late = frozenset(rehearsal.late)
-        hosts, clocks = sorted(rehearsal.hosts), sorted(set(rehearsal.clocks))
-        needs = [*rehearsal.needs, *self.identities(rehearsal.hosts)]
+        met, clocks = self.met(rehearsal.hosts), sorted(set(rehearsal.clocks))
+        hosts = sorted(met)
+        needs = [*rehearsal.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
-        self.identify(rehearsal.hosts)
+        self.identify(met)
+        if self.journals is not None:
+            for host in sorted(set(rehearsal.soaks)):
+                with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
+                    self._kept_journals().keep(host, self.journals(host))
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+
+    def met(self, hosts: Collection[str]) -> set[str]:
+        """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
+        rest = self.inventory.rack.hosts.items() if self.gate != "G1" else ()
+        return {*hosts, *(name for name, host in rest if host.access != "none")}
 
     def identities(self, hosts: Collection[str]) -> list[Need]:
         """What tells this rack from another; asked of every host that is asked anything, in the same session."""
@@ -173,7 +188,9 @@ class GateSession:
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
-        if self._trials is not None:
+        if (
+            self._trials is not None and not self.trouble
+        ):  # no load on a rack that may be another, or that nothing is kept of
             try:
                 self._tried = self._trials.run()
             finally:
@@ -186,7 +203,7 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers, self._kept_rounds)
+        asked = Asked(self.answers, self._kept_rounds, self._kept_journals)
         given: list[Verdict] = []
         try:
             with waiting():
@@ -207,6 +224,25 @@ class GateSession:
         judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         self.record(test.owed, judged)
         return judged
+
+    @property
+    def tried(self) -> Tried | None:
+        """Rounds of load that clauses asked for; None where no clause did."""
+        return self._tried
+
+    @property
+    def soaks(self) -> Mapping[str, HostSoak]:
+        """What the journals told that clauses asked for, by host."""
+        return self._soaked.known if self._soaked is not None else {}
+
+    def _kept_journals(self) -> Soaked:
+        """Journals of the soak, read from the evidence once each, when the first clause asks for one."""
+        if self._soaked is None:
+            from kvgate.gate.soaked import Soaked  # heavy, and only G4 needs it
+
+            assert self.answers is not None  # noqa: S101 - judged after looking
+            self._soaked = Soaked(self.answers)
+        return self._soaked
 
     def _kept_rounds(self) -> Tried:
         """Rounds of trials, read from the evidence once, when the first clause asks for any."""
@@ -229,34 +265,10 @@ class GateSession:
         return Judged(verdict, reason=type(error).__name__)
 
     def _instead(self, owed: Owed, untold: Verdict, reason: str) -> Judged:
-        """What a person declared instead of what nobody can measure there; without a declaration it stays UNDECIDED."""
-        try:
-            verdict = self._declared(owed)
-        except NotDeclared:
-            return Judged(untold, reason=reason)
-        note = say(
-            "{declared}, because it could not be measured: {reason}", declared=_said(verdict), reason=_said(untold)
-        )
-        return Judged(verdict.with_note(note), "declared", reason)
+        return instead(self.inventory.rack, owed, untold, reason)
 
     def _declared(self, owed: Owed) -> Verdict:
-        found = [
-            one
-            for one in self.inventory.rack.declared
-            if one.clause == owed.clause and fnmatchcase(owed.subject, one.subject)
-        ]
-        if found:
-            # Of several answers the bad one counts: a wide "all is well" never covers what somebody saw on one port.
-            declaration = min(found, key=lambda one: one.conforms)
-            note = say("declared by {who} on {day}", who=declaration.by, day=declaration.on.isoformat())
-            return Verdict.of(declaration.conforms, declaration.value, say("what the clause says"), note=note)
-        raise NotDeclared(
-            say(
-                "nobody has answered for it: add {clause} on {subject} to `declared` in the inventory, with who says so",
-                clause=owed.clause,
-                subject=owed.subject,
-            )
-        )
+        return declared(self.inventory.rack, owed)
 
     # ---- keeping
 
@@ -377,17 +389,3 @@ class _TermsThen(dict[str, Any]):
 
 def _dry(*_: object, **__: object) -> Any:
     raise Rehearsed
-
-
-def _said(verdict: Verdict) -> Phrase:
-    return verdict.note or say("no reason given")
-
-
-def operator() -> str:
-    """Who runs this, as far as the machine knows: a name, or a number where the account has none (a container)."""
-    if named := os.environ.get("KVGATE_OPERATOR") or os.environ.get("USER"):
-        return named
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid {os.getuid()}"

@@ -12,7 +12,6 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from checks.acceptance import Text
 from checks.decision import Owed
 from checks.phrase import say
 from checks.probe import Level
@@ -27,8 +26,10 @@ from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.earlier import Earlier, look, open_ended
 from kvgate.gate.judged import Judged
+from kvgate.gate.operator import operator
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.preview import Preview, preview
+from kvgate.gate.session import GateSession, GateTest
 from kvgate.gate.stored import Then, find_run, then
 from kvgate.gate.trials import Tell
 from kvgate.inventory import reader
@@ -40,31 +41,6 @@ from kvgate.transport.base import Transport
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle
-
-
-#: Stands in a plan for what is asked to tell this rack from another.
-_IDENTITY = "identity"
-
-
-@dataclass(frozen=True)
-class Planned:
-    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told."""
-
-    host: str
-    command: str
-    level: str
-    samples: int
-    clauses: tuple[str, ...]
-    instead: bool = False
-
-
-@dataclass(frozen=True)
-class Preview:
-    """What a run would owe and ask."""
-
-    gate: str
-    owed: tuple[tuple[Owed, Text], ...]  # with what the clause says
-    asked: tuple[Planned, ...]
 
 
 @dataclass(frozen=True)
@@ -87,35 +63,7 @@ class Prepared:
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""
-        session = self.session()
-        found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
-        first: set[tuple[str, str]] = set()
-        hosts: set[str] = set()
-        for test in tests:
-            rehearsal = session.rehearse([test])
-            hosts |= rehearsal.hosts
-            for need in rehearsal.needs:
-                level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
-                clauses.append(test.owed.clause)
-                found[need.host, need.key] = (level, max(samples, need.samples), clauses)
-                first |= set() if need.instead else {(need.host, need.key)}
-            for trial in rehearsal.trials:
-                for step in trial.everything:
-                    place = (step.host, step.probe.command())
-                    level, samples, clauses = found.get(place, (step.probe.level.value, 1, []))
-                    times = trial.rounds if step in trial.steps else 1
-                    found[place] = (level, max(samples, times), [*clauses, test.owed.clause])
-                    first.add(place)
-        for need in session.identities(hosts):
-            level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
-            found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
-            first.add((need.host, need.key))
-        asked = tuple(
-            Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
-            for (host, command), (level, samples, clauses) in sorted(found.items())
-        )
-        owed = tuple((item, session.clause(item).text) for item, _ in self.owed)
-        return Preview(self.options.gate, owed, asked)
+        return preview(self.session(), tests)
 
 
 def prepare(options: Options) -> Prepared:

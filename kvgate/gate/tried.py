@@ -40,6 +40,7 @@ class Tried:
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
         self.ended: dict[str, list[int]] = {}
+        self.asked: dict[str, Trial[Any]] = {}  # every trial that a clause asked for, by key
         self._known: dict[tuple[str, int, Any], Ended] = {}
         for line in answers.evidence.notes(ROUND):
             self.end(str(line.get("trial")), line.get("number"))
@@ -62,6 +63,7 @@ class Tried:
 
     def measured(self, trial: Trial[Fact]) -> Measured[Fact]:
         """Return what the rounds gave. Raises CannotTell where fewer than wanted count, or too many are void."""
+        self.asked[trial.key] = trial
         rounds = self.rounds(trial)
         facts = tuple(one.fact for one in rounds if one.void is None and one.failed is None)
         voided = tuple(one.void for one in rounds if one.void is not None)

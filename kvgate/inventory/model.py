@@ -24,6 +24,7 @@ from kvgate.inventory.base import (
 )
 from kvgate.inventory.calendar import Calendar
 from kvgate.inventory.serving import Serving
+from kvgate.inventory.soak import Soak
 
 
 class Party(Strict):
@@ -149,6 +150,7 @@ class Accelerators(Strict):
     compute_partition: Word | None = None
     memory_partition: Word | None = None
     gds: StrictBool = False
+    peer_direct: StrictBool = False  # network cards read and write their memory without the host's
     nvswitch: StrictBool = False
 
 
@@ -249,4 +251,5 @@ class Rack(Strict):
     hosts: Mapping[Name, Host]
     fabric: Fabric | None = None
     serving: Serving | None = None
+    soak: Soak | None = None
     declared: tuple[Declaration, ...] = ()

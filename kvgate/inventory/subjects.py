@@ -109,6 +109,8 @@ def things(rack: Rack) -> Iterator[Thing]:
             nic_traits = {
                 "nic": nic.role, "driver": nic.driver, "media": nic.media, "rdma": nic.rdma is not None,
                 "pcie": nic.pcie is not None, "cabled": nic.switch is not None, "fec": nic.fec, "numa": nic.numa is not None,
+                "addressed": nic.address is not None,
+                "peer_direct": host.accelerators is not None and host.accelerators.peer_direct,
             }  # fmt: skip
             parts.append((Subject.NIC, nic.name, nic, nic_traits))
         for mount in host.mounts:

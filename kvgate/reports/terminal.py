@@ -16,8 +16,8 @@ from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
+from kvgate.gate.preview import Preview
 from kvgate.gate.session import GateSession
-from kvgate.gate.start import Preview
 from kvgate.reports import basis, grouping, hints, lines, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence

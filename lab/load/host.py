@@ -11,8 +11,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from lab.load.fabric import FabricHost
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
+from lab.serving.host import ServingHost
+from lab.serving.model import Flaw
 
 _HERE = Path(__file__).parent
 _PERCENTILES = {50.0: 0.95, 90.0: 1.2, 95.0: 1.35, 99.0: 1.7, 99.9: 2.3}
@@ -32,9 +35,20 @@ class LoadHost:
     troubles: tuple[Trouble, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     moved: dict[str, list[float]] = field(default_factory=dict)
+    fabric: FabricHost | None = None
+    boot: str = ""
+    flaws: tuple[Flaw, ...] = ()
+    serving: ServingHost | None = None
+
+    def __post_init__(self) -> None:
+        self.serving = ServingHost(
+            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+        )
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.serving is not None and (found := self.serving.answer(line)) is not None:
+            return found
         try:
             words = shlex.split(line)
         except ValueError:
@@ -49,6 +63,8 @@ class LoadHost:
             (words[:1] == ["fio"], self._fio),
             (words[:2] == ["sh", "-c"] and "iostat" in words[2] and "fio" in words, self._watched),
         )
+        if self.fabric is not None and (reply := self.fabric.answer(words)) is not None:
+            return reply
         return next((answer(words) for applies, answer in ways if applies), None)
 
     def _trouble(self, device: str, run: int) -> Trouble:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -44,12 +42,7 @@ def trial(*steps: Step, read: Callable[[Mapping[str, Any]], Any] | None = None, 
     return Trial("test.load", say("a load"), stages, read or (lambda facts: facts["load"]), **more)
 
 
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    """One such test at a time on this machine: each refuses, as it must, to measure beside the load of another."""
-    with (Path(tempfile.gettempdir()) / "kvgate-tests-load.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+pytestmark = pytest.mark.usefixtures("alone")
 
 
 @pytest.fixture

@@ -1,0 +1,79 @@
+"""Loads on the fabric: perftest between two ports, and from many ports to one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from checks.fabric import exchange
+from checks.fabric.exchange import Exchange, Times
+from checks.fabric.perftest import MANY, End, Kind, Run, call, call_for_latency, counters, serve
+from checks.phrase import say
+from checks.trial import Step, Trial
+
+
+def between(client: End, server: End, run: Run, rounds: int) -> Trial[Exchange]:
+    """Rate between two ports; the counters of both are read around each round."""
+    ends = (client, server)
+    return Trial(
+        id=f"fabric.{run.name}:{client.host}:{client.nic}",
+        title=say("{tool} between {client} and {server}", tool=run.name, client=client.host, server=server.host),
+        stages=(
+            _look("before", ends),
+            (
+                Step("serve", server.host, serve(server, run)),
+                Step(f"call {client.host}", client.host, call(client, server, run)),
+            ),
+            _look("after", ends),
+        ),
+        read=partial(exchange.read, run=run, clients=(client,), ends=ends),
+        rounds=rounds,
+        seconds=run.seconds + 10.0,
+    )
+
+
+def latency(client: End, server: End, run: Run, rounds: int) -> Trial[Times]:
+    """Time of a single read between two ports."""
+    if run.kind is not Kind.LATENCY:
+        raise ValueError(f"found {run.kind}, wanted a test of latency")
+    ends = (client, server)
+    return Trial(
+        id=f"fabric.{run.name}:{client.host}:{client.nic}",
+        title=say("{tool} between {client} and {server}", tool=run.name, client=client.host, server=server.host),
+        stages=(
+            _look("before", ends),
+            (
+                Step("serve", server.host, serve(server, run)),
+                Step(f"call {client.host}", client.host, call_for_latency(client, server, run)),
+            ),
+            _look("after", ends),
+        ),
+        read=partial(exchange.read_times, client=client, ends=ends),
+        rounds=rounds,
+        seconds=10.0,
+    )
+
+
+def together(clients: Sequence[End], server: End, run: Run, rounds: int) -> Trial[Exchange]:
+    """Rate of several ports with one, all at the same time, each with a server of its own there."""
+    ends = (*clients, server)
+    calls = (
+        Step(f"call {client.host}", client.host, call(client, server, run, MANY + place))
+        for place, client in enumerate(clients)
+    )
+    return Trial(
+        id=f"fabric.{run.name}-{len(clients)}-to-1:{server.host}:{server.nic}",
+        title=say("{tool} of {count} hosts with {server}", tool=run.name, count=len(clients), server=server.host),
+        stages=(
+            _look("before", ends),
+            (Step("serve", server.host, serve(server, run, len(clients), MANY)), *calls),
+            _look("after", ends),
+        ),
+        read=partial(exchange.read, run=run, clients=tuple(clients), ends=ends),
+        rounds=rounds,
+        seconds=run.seconds + 10.0,
+    )
+
+
+def _look(moment: str, ends: Sequence[End]) -> tuple[Step, ...]:
+    return tuple(Step(f"{moment} {end.host}", end.host, counters(end)) for end in ends)

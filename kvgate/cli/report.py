@@ -1,0 +1,98 @@
+"""``kvgate report``: runs as one page that needs no network."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from checks.phrase import say
+from kvgate.cli import speech
+from kvgate.cli.again import session_again
+from kvgate.errors import NotAllowed, Refused, Unwritable
+from kvgate.gate import options as gate_options
+from kvgate.gate.session import GateSession
+from kvgate.gate.stored import find_run
+from kvgate.reports import tables
+from kvgate.reports.messages import Reader, language
+from kvgate.reports.page import page
+
+
+@click.command(
+    "report",
+    help=speech.read(
+        "Write RUN... (run ids, beginnings of them, or evidence folders) as one HTML page: decisions, verdicts, tables and "
+        "charts of measured load, earlier attempts and published figures beside them, and where every answer lies.\n\n"
+        "Everything is judged again from the evidence; no host is contacted and the page needs no network.\n\n"
+        "Example: kvgate report 20261129T19 --html g2.html --lang zh"
+    ),
+)
+@click.argument("runs", nargs=-1, required=True)
+@click.option(
+    "--html", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
+    help=speech.read("where the page is written; a file that is there is replaced"),
+)  # fmt: skip
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help=speech.read("where runs are kept"),
+)  # fmt: skip
+@click.option(
+    "--ledger",
+    envvar="KVGATE_LEDGER",
+    default=gate_options.DEFAULT_LEDGER,
+    show_default=True,
+    help=speech.read("results database"),
+)
+def report(runs: tuple[str, ...], target: Path, evidence: Path, ledger: str) -> None:
+    """Write a report."""
+    read = Reader(language())
+    if not target.parent.is_dir():
+        raise NotAllowed(
+            say("found no folder {folder} for the page, wanted one that is there", folder=str(target.parent))
+        )
+    sessions: list[GateSession] = []
+    for number, name in enumerate(runs, 1):
+        click.echo(read("{number} of {count}: judging {run} again", number=number, count=len(runs), run=name), err=True)
+        sessions.append(session_again(find_run(gate_options.Options("G1", None, ledger, evidence), name), ledger))
+    text = page(sessions, read, _history(ledger, sessions))
+    _write(target, text)
+    size = len(text.encode()) / 1e6
+    click.echo(read("{path}: {count} runs, {size:.1f} MB", path=str(target), count=len(sessions), size=size))
+    sys.exit(0)
+
+
+def _history(ledger: str, sessions: list[GateSession]) -> pd.DataFrame | None:
+    """Measurements of the campaigns, from a ledger that can be read; a page without one says no less of its own runs."""
+    frames = []
+    for campaign in dict.fromkeys(one.inventory.rack.campaign for one in sessions):
+        try:
+            frames.append(tables.measurements(ledger, campaign))
+        except (Refused, Unwritable):
+            return None
+    return pd.concat(frames, ignore_index=True) if frames else None
+
+
+def _write(target: Path, text: str) -> None:
+    """Write whole or not at all: a page that was cut must not look like one."""
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)  # noqa: PTH101 - a page is there to be read; mkstemp made it for its owner alone
+        Path(name).replace(target)
+    except OSError as error:
+        Path(name).unlink(missing_ok=True)
+        raise Unwritable(
+            say(
+                "{path} could not be written: {why}; name another place",
+                path=str(target),
+                why=error.strerror or str(error),
+            )
+        ) from error
+
+
+COMMANDS = (report,)

@@ -1,0 +1,176 @@
+"""A report as one HTML page that needs no network: decisions, verdicts, measured load, what stands beside it, evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from checks.decision import Owed
+from checks.verdict import SEVERITY, Outcome, Verdict
+from kvgate import reference as published
+from kvgate.evidence.record import StoredFailure, label
+from kvgate.gate.code import code_version
+from kvgate.gate.session import GateSession
+from kvgate.reports import basis, charts, sections
+from kvgate.reports.messages import Reader
+from kvgate.reports.sections import soak
+from kvgate.reports.sections.section import Grid, Section
+
+_PAGES = Path(__file__).parent / "pages"
+_LINE = 160  # characters of a command that the index shows; the evidence has all of it
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run as the page shows it."""
+
+    anchor: str
+    title: str
+    decision: str
+    marks: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+
+
+def page(sessions: Sequence[GateSession], read: Reader, history: pd.DataFrame | None = None) -> str:
+    """Return the page. ``history`` holds the measurements of the campaign (tables.measurements), earlier attempts too."""
+    parts = [_part(session, read, history) for session in sessions]
+    drawn = any(section.charts for part in parts for section in part.sections)
+    pages = Environment(loader=FileSystemLoader(_PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    racks = dict.fromkeys(f"{one.inventory.rack.campaign}, {one.inventory.rack.rack}" for one in sessions)
+    return pages.get_template("report.html").render(
+        lang=read.lang,
+        title=read("kvgate report"),
+        about=read("; ").join(racks),
+        by=read("judged by kvgate {version} from the evidence alone", version=code_version()),
+        parts=parts,
+        code=charts.code() if drawn else "",
+        outcomes=[one.value for one in Outcome],
+    )
+
+
+def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> Part:
+    decision = session.decided or session.decision()
+    rack = session.inventory.rack
+    run = session.evidence.run if session.evidence is not None else _run(session)
+    marks = (
+        [read("SIMULATED: the embedded rack answered. This says nothing about any real one.")] if rack.simulated else []
+    )
+    counts = [f"{outcome.value} {sum(one.outcome is outcome for _, one in decision.verdicts)}" for outcome in Outcome]
+    facts = [
+        (read("rack"), rack.rack), (read("campaign"), rack.campaign), (read("run"), run),
+        (read("verdicts"), read(", ").join(counts)), *_basis(session, read),
+    ]  # fmt: skip
+    found = [_verdicts(session, decision.verdicts, read)]
+    if session.tried is not None:
+        found += sections.of(session.tried, read)
+    found += soak.sections(session.soaks, read)
+    found += _earlier(session, history, read)
+    found += _reference(session.gate, read)
+    found += _evidence(session, read)
+    return Part(run, f"{session.gate} {rack.rack}", decision.outcome.value, [*marks, *session.trouble], facts, found)
+
+
+def _run(session: GateSession) -> str:
+    return session.answers.evidence.run if session.answers is not None else "-"
+
+
+def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
+    said = list(basis.agreed(session.agreement, read))
+    yield read("agreement"), read("; ").join(line.strip() for line in said)
+    owed = [item for item, judged in session.judged.items() if judged.basis == "declared"]
+    if people := list(basis.declared(owed, session.inventory.rack, read)):
+        yield read("declared"), read("; ").join(line.strip() for line in people[1:])
+    if gaps := list(basis.not_covered(session.inventory.rack, read)):
+        yield read("not vouched for"), read("; ").join(line.strip() for line in gaps[1:])
+
+
+def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Section:
+    ordered = sorted(verdicts, key=lambda one: (SEVERITY.index(one[1].outcome), not one[0].blocking))
+    rows = []
+    for owed, verdict in ordered:
+        clause = session.clause(owed)
+        judged = session.judged.get(owed)
+        evidence = " ".join(label(number) for number in judged.evidence[:6]) if judged is not None else ""
+        todo = "" if verdict.outcome is Outcome.PASS else read.text(clause.remedy)
+        weight = read("blocking") if owed.blocking else read("advisory")
+        rows.append(
+            (
+                verdict.outcome.value, owed.clause, owed.subject, weight, read.text(clause.text), read.phrase(verdict.measured),
+                read.phrase(verdict.required), read.phrase(verdict.note), todo, evidence,
+            )
+        )  # fmt: skip
+    heads = [
+        read("outcome"), read("clause"), read("subject"), read("weight"), read("what it says"), read("measured"), read("required"),
+        read("remark"), read("what to do"), read("evidence"),
+    ]  # fmt: skip
+    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows)])
+
+
+def _earlier(session: GateSession, history: pd.DataFrame | None, read: Reader) -> Iterator[Section]:
+    """The numbers of every attempt of this gate, side by side."""
+    if history is None or history.empty:
+        return
+    mine = history[(history.gate == session.gate) & history.newest.fillna(value=False)]
+    attempts = sorted(mine.attempt.dropna().astype(int).unique().tolist())
+    if len(attempts) < 2:
+        return
+    rows = []
+    for (clause, subject, name, unit), group in mine.groupby(["clause", "subject", "name", "unit"], sort=False):
+        known = group.dropna(subset=["attempt", "value"])
+        by = dict(zip(known.attempt.astype(int).tolist(), known.value.astype(float).tolist(), strict=True))
+        values = (f"{by[one]:,.6g}" if one in by else "-" for one in attempts)
+        rows.append((str(clause), str(subject), str(name), str(unit), *values))
+    heads = [read("clause"), read("subject"), read("number"), read("unit")]
+    heads += [read("attempt {number}", number=one) for one in attempts]
+    yield Section(read("Every attempt side by side"), grids=[Grid(heads, rows)], folded=True)
+
+
+def _reference(gate: str, read: Reader) -> Iterator[Section]:
+    """Published figures of the same kind: context, never a limit."""
+    figures = published.read()
+    known = [one for one in figures.figures if any(anchor.startswith(f"{gate}.") for anchor in one.anchors)]
+    if not known:
+        return
+    rows = [
+        (one.id, one.scenario, _plain(one.concurrency), one.metric, one.arm, one.baseline, f"{_plain(one.value)} {one.unit}", one.trust)
+        for one in known
+    ]  # fmt: skip
+    heads = [
+        read("figure"), read("scenario"), read("concurrency"), read("what"), read("arm"), read("against"), read("printed"), read("trust"),
+    ]  # fmt: skip
+    wrong = [f"{one.id}: {one.zh if read.lang == 'zh' else one.en}" for one in figures.inconsistencies]
+    lines = [
+        read("As printed in five articles; other hardware and other procedures. `kvgate reference` recomputes them.")
+    ]
+    yield Section(read("Published figures, as context"), lines, [Grid(heads, rows)], folded=True)
+    yield Section(read("Where the published figures contradict each other"), wrong, folded=True)
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "-"
+    return " - ".join(str(one) for one in value) if isinstance(value, (list, tuple)) else str(value)
+
+
+def _evidence(session: GateSession, read: Reader) -> Iterator[Section]:
+    """Where every answer lies, for whoever wants to look at the bytes."""
+    if session.answers is None:
+        return
+    rows = []
+    for one in session.answers.evidence.answers():
+        command = one.line if len(one.line) <= _LINE else one.line[: _LINE - 3] + "..."
+        if isinstance(one, StoredFailure):
+            rows.append((label(one.seq), one.host, command, one.reason, "-", one.message[:_LINE]))
+        else:
+            rows.append(
+                (label(one.seq), one.host, command, str(one.status), f"{one.seconds:.2f}", one.stdout_blob[0][:16])
+            )
+    heads = [
+        read("evidence"), read("host"), read("command"), read("status"), read("seconds"), read("SHA-256 of the output, or the reason"),
+    ]  # fmt: skip
+    yield Section(read("Evidence: {count} answers", count=len(rows)), grids=[Grid(heads, rows)], folded=True)

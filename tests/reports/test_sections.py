@@ -1,0 +1,53 @@
+"""What a report shows of measured load: medians, every round, and why a round does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from checks.block.patterns import Pattern, Way
+from checks.block.trials import on_file
+from kvgate.evidence.store import Evidence
+from kvgate.gate.answers import Answers
+from kvgate.gate.trials import Trials
+from kvgate.gate.tried import Tried
+from kvgate.reports import sections
+from kvgate.reports.messages import Reader
+from kvgate.reports.sections.section import Section
+from lab.rack import build
+from tests.gates.harness import Virtual
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> Iterator[Evidence]:
+    with Evidence.create(tmp_path, "run-1", {"gate": "G2"}) as found:
+        yield found
+
+
+def shown(evidence: Evidence, *faults: str, lang: str = "en") -> list[Section]:
+    hosts = {host.name: host for host in build(1, "rocm", faults)}
+    trial = on_file("node-01", "/mnt/fx100", "xfs", Pattern(Way.READ, 2**20, 32, 60), 2**30)
+    tried = Trials([trial], Virtual(hosts), Answers(evidence), "kvgate:test").run()
+    again = Tried(tried.answers)
+    again.asked[trial.key] = trial
+    return list(sections.of(again, Reader(lang)))
+
+
+def test_rates_and_latencies_of_every_round(evidence: Evidence) -> None:
+    whole, rounds = shown(evidence)
+    place, pattern, rate, *_ = whole.grids[0].rows[0]
+    assert (place, pattern) == ("node-01:/mnt/fx100", "read-1m-q32")
+    assert rate.startswith("11.9")
+    assert len(whole.charts) == 3
+    assert all("<div" in chart.html for chart in whole.charts)
+    assert len(rounds.grids[0].rows) == 3
+
+
+def test_a_load_that_never_could_be_told_has_no_section_of_numbers(evidence: Evidence) -> None:
+    assert shown(evidence, "fio-io-error") == []
+
+
+def test_it_reads_chinese(evidence: Evidence) -> None:
+    assert [section.title for section in shown(evidence, lang="zh")] == ["文件读写能力", "逐轮数据"]
