@@ -10,11 +10,7 @@ LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help setup setup-tests setup-rack rack rack-down test-rack demo test lint types imports messages client unit lock bench clean
-=======
-.PHONY: help setup setup-tests demo test lint types imports messages schema client unit test-engine lock bench clean
->>>>>>> main
+.PHONY: help setup setup-tests setup-rack rack rack-down test-rack demo test lint types imports messages schema client unit test-engine lock bench clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
