@@ -17,6 +17,7 @@ from kvgate.errors import NotAllowed
 GATES = {"G1": "g1_arrival", "G2": "g2_baseline", "G3": "g3_benefit", "G4": "g4_soak"}
 DEFAULT_LEDGER = "sqlite:///var/kvgate.db"
 DEFAULT_EVIDENCE = "var/evidence"
+DEFAULT_SOAKS = "var/soak"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ KNOWN = frozenset(
         "KVGATE_TRUST",
         "KVGATE_KEY",
         "KVGATE_PARTY",
+        "KVGATE_SOAKS",
     }
 )
 

@@ -157,6 +157,7 @@ class GateSession:
             for host in sorted(set(rehearsal.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host))
+            self._soaked = None  # read anew from the answers that count in the end
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)

@@ -183,6 +183,7 @@ class Started:
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
+    allow_load: bool = False  # a soak may be started; without, one that runs is collected and judged
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
@@ -190,6 +191,11 @@ class Started:
         """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
         if self.live:
             self._transport, self._watch = transport_for(self.session.inventory), transport_for(self.session.inventory)
+            if self.session.gate == "G4" and self.session.inventory.rack.soak is not None:
+                from kvgate.gate.collected import journals  # only G4 needs it
+
+                self.session.journals, told = journals(self.session.inventory, self._transport, start=self.allow_load)
+                self.session.remarks += told
             self.session.look(tests, self._transport, progress, watch=self._watch, tell=tell)
             if self.session.evidence is not None:
                 self.session.answers = with_boots(self.session.answers, self.session.evidence)
@@ -260,7 +266,8 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed}, earlier=earlier)
+    owed_now = {item for item, _ in prepared.owed}
+    return Started(session, owed_now, earlier=earlier, allow_load=prepared.options.allow_load)
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -313,7 +320,8 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)), earlier=(earlier,))
+    allow_load = prepared.options.allow_load
+    return Started(session, set(ledger.stale(run)), earlier=(earlier,), allow_load=allow_load)
 
 
 def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
