@@ -37,6 +37,7 @@ class Options:
     trust: Path | None = None  # whose signatures count; without it the keys that the inventory names
     key: Path | None = None  # signs the start ticket
     party: str | None = None  # whose key that is
+    soaks: Path = Path(DEFAULT_SOAKS)  # where the soak that G4 judges is collected
 
 
 def gate_of(expression: str) -> str | None:
