@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from lab import order, wire
 from lab.faults import Fault, every
 from lab.load.fabric import Cable, FabricHost
+from lab.load.files import Upset
 from lab.load.host import LoadHost
 from lab.load.model import Trouble
 from lab.machine import Edit, Machine, Reply, load
@@ -77,9 +78,11 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
         troubles = tuple(trouble for fault in hits for trouble in fault.load)
         cables = tuple(one for one in troubles if isinstance(one, Cable))
-        fabric = FabricHost(ordered.name, nodes, cables)
         computed = LoadHost(
-            ordered.name, troubles=tuple(one for one in troubles if isinstance(one, Trouble)), fabric=fabric
+            ordered.name,
+            troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
+            fabric=FabricHost(ordered.name, nodes, cables),
+            upsets=tuple(one for one in troubles if isinstance(one, Upset)),
         )
         machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
