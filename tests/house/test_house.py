@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from checks.verdict import Outcome
 from kvgate import agreement as agreements
 from kvgate.gate.options import GATES
+from kvgate.inventory.model import Rack
 from kvgate.ledger.findings import KINDS
 from kvgate.runbook import sections
 from lab.faults import every
@@ -107,6 +109,13 @@ def test_every_clause_has_one_section_in_the_runbook_and_none_is_left_over() -> 
     assert set(sections()) == set(CLAUSES)
     for name, section in sections().items():
         assert len(section.split()) >= 25, f"{name}: what it means, how to confirm, how to mend"
+
+
+def test_the_schema_that_editors_read_is_the_one_that_the_code_has() -> None:
+    shipped = ROOT / "inventories" / "schema.json"
+    assert json.loads(shipped.read_text("utf-8")) == Rack.model_json_schema(), "make schema"
+    for file in shipped.parent.glob("*.yaml"):
+        assert file.read_text("utf-8").startswith("# yaml-language-server: $schema=schema.json\n"), file
 
 
 def test_no_clause_says_a_number_that_a_campaign_may_change() -> None:

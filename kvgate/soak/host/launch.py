@@ -1,0 +1,206 @@
+"""Starting the worker so that it outlives whoever started it, and telling afterwards what became of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from .journal import segments
+from .times import boot_id, living, now
+
+_STARTS = 10.0  # seconds that a worker has to say that it is there
+_STOPS = 75.0  # seconds that it has to end: its loads get TERM first
+_QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A small file as an object; empty where there is none or it makes no sense."""
+    try:
+        found = json.loads(path.read_text("ascii"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def status(folder: Path) -> dict[str, Any]:
+    """What became of the worker.
+
+    ``running``; ``ended`` as its exit.json says; ``vanished``: it began, lives no more and left no word (``rebooted`` says
+    that the host did); ``absent``: it never began.
+    """
+    state, done, plan = read(folder / "state.json"), read(folder / "exit.json"), read(folder / "plan.json")
+    boot, at = boot_id(), now()
+    found: dict[str, Any] = {
+        "folder": str(folder), "soak": plan.get("soak", ""), "host": plan.get("host", ""), "scale": plan.get("scale", 0),
+        "seconds": plan.get("seconds", 0), "boot": boot, "utc": at.utc, "mono": round(at.mono, 6),
+        "origin": read(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
+        "segments": [[number, path.stat().st_size] for number, path in segments(folder)] if folder.is_dir() else [],
+    }  # fmt: skip
+    if not state:
+        found["state"] = "absent"
+    elif done:
+        found["state"] = "ended"
+    elif state["boot"] == boot and living(int(state["pid"]), str(state["start"])):
+        found["state"] = "running"
+    else:
+        found["state"], found["rebooted"] = "vanished", state["boot"] != boot
+    return found
+
+
+def start(folder: Path) -> dict[str, Any]:
+    """Start the worker, or attach to the one that runs; one that vanished is resumed. ``did`` says which it was."""
+    before = status(folder)
+    if before["state"] in ("running", "ended"):
+        return {**before, "did": "attached"}
+    end_marked(str(before["soak"]))  # what a killed worker left running
+    plan = read(folder / "plan.json")
+    tried: list[str] = []
+    for way in (_system, _user, _process):
+        trouble = way(folder, plan)
+        if trouble is None:
+            break
+        tried.append(trouble)
+    until = time.monotonic() + _STARTS
+    while time.monotonic() < until:
+        found = status(folder)
+        if found["state"] in ("running", "ended") and found["started"] != before["started"]:
+            return {**found, "did": "resumed" if before["state"] == "vanished" else "started", "tried": tried}
+        time.sleep(0.05)
+    log = folder / "worker.log"
+    said = log.read_text("utf-8", "backslashreplace")[-2000:] if log.exists() else ""
+    return {**status(folder), "did": "failed", "tried": tried, "log": said}
+
+
+def unit_of(soak: str) -> str:
+    """Name of the transient unit."""
+    return f"kvgate-{soak}.service"
+
+
+def properties(plan: dict[str, Any]) -> list[str]:
+    """Bounds of the unit: time, memory, files; what it started ends with it; killed or failed, it begins again and resumes."""
+    limit = int(float(plan["seconds"]) / float(plan["scale"])) + 3600
+    told = [
+        f"RuntimeMaxSec={limit}", f"MemoryMax={plan['bounds']['memory_bytes']}", "LimitNOFILE=65536", "OOMPolicy=continue",
+        "KillMode=control-group", "TimeoutStopSec=90", "Restart=on-failure", "RestartSec=5", "StandardOutput=null",
+    ]  # fmt: skip
+    return [f"--property={one}" for one in told]
+
+
+def command(folder: Path, plan: dict[str, Any], *, user: bool) -> list[str]:
+    """The systemd-run line. A unit that ended is collected, failed or not: what became of it stands in exit.json."""
+    kind = ["--user"] if user else []
+    mark = "KVGATE_SOAK_UNIT=user" if user else "KVGATE_SOAK_UNIT=system"
+    log = f"--property=StandardError=append:{folder / 'worker.log'}"
+    name = [
+        f"--unit={unit_of(plan['soak'])}",
+        "--collect",
+        "--no-block",
+        f"--setenv={mark}",
+        f"--working-directory={folder}",
+    ]
+    return ["systemd-run", *kind, *name, *properties(plan), log, "--", *_argv(folder)]
+
+
+def _argv(folder: Path) -> list[str]:
+    return [sys.executable, str(folder / "worker.pyz"), "run", str(folder)]
+
+
+def _managed(*more: str) -> bool:
+    if shutil.which("systemd-run") is None or shutil.which("systemctl") is None:
+        return False
+    done = subprocess.run(["systemctl", *more, "is-system-running"], timeout=10, check=False, **_QUIET)  # type: ignore[call-overload]
+    return done.stdout.decode().strip() in ("running", "degraded", "starting", "maintenance", "initializing")
+
+
+def _system(folder: Path, plan: dict[str, Any]) -> str | None:
+    if os.geteuid() != 0:
+        return "system unit: not root"
+    if not _managed():
+        return "system unit: no systemd is running"
+    return _ask(command(folder, plan, user=False), "system unit")
+
+
+def _user(folder: Path, plan: dict[str, Any]) -> str | None:
+    if os.geteuid() == 0 or not _managed("--user"):
+        return "user unit: no systemd of this user is running"
+    name = os.environ.get("USER") or str(os.getuid())
+    lingers = os.path.exists(f"/var/lib/systemd/linger/{name}") or _ask(["loginctl", "enable-linger", name], "") is None
+    if not lingers:
+        return "user unit: it would end with the login, and lingering is not permitted (loginctl enable-linger)"
+    return _ask(command(folder, plan, user=True), "user unit")
+
+
+def _ask(argv: list[str], what: str) -> str | None:
+    try:
+        done = subprocess.run(argv, timeout=30, check=False, **_QUIET)  # type: ignore[call-overload]
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{what}: {error}"
+    return None if done.returncode == 0 else f"{what}: {done.stdout.decode('utf-8', 'backslashreplace').strip()[:500]}"
+
+
+def _process(folder: Path, plan: dict[str, Any]) -> str | None:
+    with (folder / "worker.log").open("ab") as log:
+        subprocess.Popen(
+            _argv(folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+            cwd="/",
+        )
+    return None
+
+
+def stop(folder: Path) -> dict[str, Any]:
+    """End the worker and whatever it started; what it wrote stays. Returns when it has ended."""
+    found = status(folder)
+    if found["state"] == "running":
+        pid, begun = int(found["started"]["pid"]), str(found["started"]["start"])
+        kind = found["started"]["unit"]
+        asked = kind != "process" and _ask(
+            ["systemctl", *(["--user"] if kind == "user" else []), "stop", unit_of(str(found["soak"]))], "stop"
+        )
+        if asked is not None and living(pid, begun):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGTERM)
+        until = time.monotonic() + _STOPS
+        while living(pid, begun) and time.monotonic() < until:
+            time.sleep(0.05)
+        if living(pid, begun):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+    left = end_marked(str(found["soak"]))
+    return {**status(folder), "did": "stopped", "left": left}
+
+
+def end_marked(soak: str) -> int:
+    """Kill every process that carries the mark of the soak; how many still live."""
+    mark = f"KVGATE_LOAD=kvgate:{soak}".encode()
+    for _ in range(20):
+        pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _marked(pid, mark)]
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        if not pids:
+            return 0
+        time.sleep(0.1)
+    return len(pids)
+
+
+def _marked(pid: int, mark: bytes) -> bool:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            if mark not in file.read().split(b"\0"):
+                return False
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
