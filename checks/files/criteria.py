@@ -78,7 +78,7 @@ def _beside_fio(
         rate=show_bytes(int(median(rates))), seconds=median(seconds), count=len(rates),
     )  # fmt: skip
     try:
-        varied = variation_percent(rates)
+        varied = max(variation_percent(rates), variation_percent(reference))
     except ValueError as error:
         return Verdict.undecided(say("{why}", why=str(error)), required, shown)
     if varied > variation:

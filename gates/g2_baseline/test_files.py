@@ -33,7 +33,7 @@ def _reader(mount):
     alike = (
         one
         for one in things(mount.rack)
-        if one.kind is mount.kind and one.host != mount.host and one.path == mount.path and one.machine.access == "shell"
+        if one.kind is mount.kind and one.host != mount.host and one.path == mount.path and one.machine is not None and one.machine.access == "shell"
         and one.filesystem == mount.filesystem and one.device == mount.device
     )  # fmt: skip
     return _place(next(alike, mount))
@@ -59,24 +59,26 @@ def _cold(mount, terms):
     return cold(_place(mount), terms["shards"], size, terms["jobs"], terms["rounds"], _model(mount))
 
 
+def _value(name):
+    return str(reference.read().value(name))
+
+
 def _published_loads():
-    value = reference.read().value
     return say(
         "published beside it, no limit: whole services on other hardware (R9) took {large_nfs} s over NFS and {large} s from "
         "the array (70B), {small_nfs} s and {small} s (32B); bytes read and the state of caches are not said there",
-        large_nfs=value("R9.load.70b.nfs"), large=value("R9.load.70b.fx100"),
-        small_nfs=value("R9.load.32b.nfs"), small=value("R9.load.32b.fx100"),
+        large_nfs=_value("R9.load.70b.nfs"), large=_value("R9.load.70b.fx100"),
+        small_nfs=_value("R9.load.32b.nfs"), small=_value("R9.load.32b.fx100"),
     )  # fmt: skip
 
 
 def _published_save():
-    value = reference.read().value
-    size, after = value("R1.ckpt_size"), value("R1.ckpt_time.after")
+    size, after = _value("R1.ckpt_size"), _value("R1.ckpt_time.after")
     return say(
         "published beside it, no limit (R1): {before} s to {after} s, {low} to {high} GB/s; these do not fit together, "
         "{size} GB in {after} s are {rate:.2f} GB/s (I6)",
-        before=value("R1.ckpt_time.before"), after=after, low=value("R1.ckpt_bw.before"), high=value("R1.ckpt_bw.after"),
-        size=size, rate=float(size / after),
+        before=_value("R1.ckpt_time.before"), after=after, low=_value("R1.ckpt_bw.before"), high=_value("R1.ckpt_bw.after"),
+        size=size, rate=float(size) / float(after),
     )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ class LoadHost:
             words = words[2:]
         ways: tuple[tuple[bool, Callable[[list[str]], Reply | None]], ...] = (
             (words[:1] == ["mkdir"] or words[:1] == ["rm"], lambda _: Reply()),
+            (words[:2] == ["sh", "-c"] and "guard: refused" in words[2], self._guard),
             (words[:2] == ["sh", "-c"] and "KVGATE_LOAD" in words[2], lambda _: Reply(b"ours 0\nend\n")),
             (words == ["cat", "/proc/diskstats"], lambda _: self._counters()),
             (words == ["fio", "--version"], lambda _: Reply(f"{self._version()}\n".encode())),
@@ -52,6 +53,14 @@ class LoadHost:
         if (found := self.files.answer(words)) is not None:
             return found
         return next((answer(words) for applies, answer in ways if applies), None)
+
+    def _guard(self, words: list[str]) -> Reply:
+        """No disk of this rack is free: whoever would write one raw is told who holds it."""
+        volume = next((one for one in self.volumes if words[4] == f"/dev/{one.device}"), None)
+        said = (
+            "absent it is no block device" if volume is None else f"claim {words[4]} is in use: Device or resource busy"
+        )
+        return Reply(f"guard: refused: {said}\n".encode(), status=9)
 
     def _trouble(self, device: str, run: int) -> Trouble:
         return next((one for one in self.troubles if one.applies(device, run)), Trouble())
