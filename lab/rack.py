@@ -26,6 +26,9 @@ from lab.order import Ordered
 
 ADDRESS = "127.0.0.1"
 
+#: What the embedded rack's workload asks its arms at.
+CONCURRENCIES = (8, 16, 32)
+
 
 def host_key(name: str, generation: int = 0) -> asyncssh.SSHKey:
     """Return the Ed25519 host key of a virtual host. Derived from its name and worth nothing: it protects a simulation."""
@@ -83,6 +86,8 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),
+            boot=str(ordered.values["boot_id"]),
+            flaws=tuple(flaw for fault in hits for flaw in fault.serving),
         )
         machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
@@ -245,7 +250,8 @@ class EmbeddedRack:
         """Return the inventory of this rack, as YAML text."""
         from lab.inventory import text
 
-        return text([(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts], identity)
+        hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
+        return text(hosts, identity, concurrencies=CONCURRENCIES)
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

@@ -30,11 +30,12 @@ def _reader(mount):
     """
     if below(mount) != "nfs":
         return _place(mount)
+    others = (one for one in things(mount.rack) if one.kind is mount.kind and one.host != mount.host)
     alike = (
         one
-        for one in things(mount.rack)
-        if one.kind is mount.kind and one.host != mount.host and one.path == mount.path and one.machine is not None and one.machine.access == "shell"
-        and one.filesystem == mount.filesystem and one.device == mount.device
+        for one in others
+        if (one.path, one.filesystem, one.device) == (mount.path, mount.filesystem, mount.device)
+        and one.machine is not None and one.machine.access == "shell"
     )  # fmt: skip
     return _place(next(alike, mount))
 

@@ -11,6 +11,11 @@ from lab.load.document import document, options
 from lab.load.model import Volume
 from lab.machine import Reply
 
+_ENGINE = (
+    "INFO 11-29 10:22:20 [default_loader.py:272] Loading weights took 63.22 seconds\n"
+    "INFO 11-29 10:22:21 [gpu_model_runner.py:1801] Model loading took 56.2488 GiB and 65.173644 seconds\n"
+)
+
 
 @dataclass(frozen=True)
 class Upset:
@@ -55,6 +60,8 @@ class FilesHost:
             if any(one.no_drop for one in self.upsets):
                 return Reply(stderr=b"sh: 1: cannot create /proc/sys/vm/drop_caches: Read-only file system\n", status=2)
             return Reply(b"dropped\n")
+        if "Loading weights took" in text:
+            return Reply(_ENGINE.encode())
         if "sha256sum" in text:
             return self._sums(words, writing="urandom" in text)
         if "of=/dev/null bs=4M" in text:

@@ -13,6 +13,8 @@ from lab.load.fabric import FabricHost
 from lab.load.files import FilesHost, Upset
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
+from lab.serving.host import ServingHost
+from lab.serving.model import Flaw
 
 
 @dataclass
@@ -27,12 +29,20 @@ class LoadHost:
     fabric: FabricHost | None = None
     upsets: tuple[Upset, ...] = ()
     files: FilesHost = field(init=False)
+    boot: str = ""
+    flaws: tuple[Flaw, ...] = ()
+    serving: ServingHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets)
+        self.serving = ServingHost(
+            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+        )
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.serving is not None and (found := self.serving.answer(line)) is not None:
+            return found
         try:
             words = shlex.split(line)
         except ValueError:
