@@ -35,6 +35,7 @@ from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
@@ -233,6 +234,11 @@ class GateSession:
     def tried(self) -> Tried | None:
         """Rounds of load that clauses asked for; None where no clause did."""
         return self._tried
+
+    @property
+    def soaks(self) -> Mapping[str, HostSoak]:
+        """What the journals told that clauses asked for, by host."""
+        return self._soaked.known if self._soaked is not None else {}
 
     def _kept_journals(self) -> Soaked:
         """Journals of the soak, read from the evidence once each, when the first clause asks for one."""
