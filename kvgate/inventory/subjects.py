@@ -102,7 +102,12 @@ def things(rack: Rack) -> Iterator[Thing]:
         yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
         parts: list[tuple[Subject, str, Ordered, Mapping[str, object]]] = []
         parts += [
-            (Subject.DISK, disk.serial, disk, {"disk": disk.role, "slot": disk.bdf is not None, "scratch": disk.scratch})
+            (
+                Subject.DISK,
+                disk.serial,
+                disk,
+                {"disk": disk.role, "slot": disk.bdf is not None, "scratch": disk.scratch},
+            )
             for disk in host.disks
         ]
         parts += [(Subject.RAID, raid.device, raid, {"level": raid.level}) for raid in host.raid]
