@@ -20,7 +20,7 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
-from kvgate.evidence.store import Evidence
+from kvgate.evidence.store import Evidence, unbegun
 from kvgate.gate import code, order
 from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
@@ -58,8 +58,9 @@ class Prepared:
     def session(self) -> GateSession:
         """Return a fresh session on these inputs."""
         return GateSession(
-            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed
-        )
+            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed,
+            destroys=frozenset(self.options.allow_destructive),
+        )  # fmt: skip
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""
@@ -334,8 +335,9 @@ def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
     Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
     """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
-        if folder.is_dir():
+        if (folder / "journal.jsonl").is_file() or (folder.is_dir() and judged):
             return Evidence.open(folder, write=True)
+        unbegun(folder)
     if judged or run.host != socket.gethostname():
         raise NotAllowed(
             say(
