@@ -6,11 +6,12 @@ import base64
 import hashlib
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
+from kvgate.evidence.record import Stored as Question
 from kvgate.evidence.record import StoredAnswer, StoredFailure
 from kvgate.evidence.store import Evidence
 from kvgate.reports import answer
@@ -108,8 +109,8 @@ def test_what_was_answered_cannot_play_with_the_terminal(kvgate: Kvgate, stored:
 
 def test_a_question_without_an_answer_says_why(kvgate: Kvgate, stored: Stored) -> None:
     found = kept(stored, evidence_of(kvgate, stored, "G1.2.9")[0])
-    common = [getattr(found, name) for name in ("seq", "host", "key", "probe", "line", "level", "sample", "host_key", "boot_id", "asked_at", "utc")]  # fmt: skip
-    failed = StoredFailure(*common, "TimedOut", "no answer within 5 s")
+    common = {one.name: getattr(found, one.name) for one in fields(Question)}
+    failed = StoredFailure(**common, reason="TimedOut", message="no answer within 5 s")
     assert "no answer: TimedOut: no answer within 5 s" in lines(failed)
     assert "stdout" not in lines(failed)
     one = answer.as_json(failed, ())
