@@ -205,7 +205,8 @@ def _system(document: Document, place: Key, system: System, simulated: bool) -> 
     here, size = (*place, "memory", "size"), system.memory.size
     unlikely = () if simulated else tuple(_size(document, here, size, "memory", say("main memory")))
     yield from unlikely
-    if size % _GIB and not unlikely:
+    tiny = simulated and size < _SIZES["memory"][0]
+    if size % _GIB and not unlikely and not tiny:
         spelled = document.spelled.get(here, show_bytes(size))
         found = say("{size}, which is {gib} GiB", size=spelled, gib=f"{size / _GIB:.13g}")
         yield document.fault(

@@ -77,7 +77,7 @@ def completed(kvgate: Kvgate, stored: Stored, *words: str) -> list[str]:
     env = {"COMP_WORDS": " ".join(["kvgate", *words]), "COMP_CWORD": str(len(words)), **stored.environment}
     told = kvgate(_KVGATE_COMPLETE="bash_complete", **env)
     assert told.stderr == ""
-    return [line.removeprefix("plain,") for line in told.stdout.splitlines()]
+    return [line.removeprefix("plain,") for line in told.stdout.splitlines() if line]
 
 
 def test_runs_and_their_evidence_ids_are_completed(kvgate: Kvgate, stored: Stored) -> None:
