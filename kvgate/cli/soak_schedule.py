@@ -24,7 +24,8 @@ from kvgate.soak import schedule as plans
 from kvgate.soak.schedule import EVERY, Book, Entry
 
 _SOAKS = click.option(
-    "--soaks", type=click.Path(path_type=Path), default=Path("var/soak"), show_default=True,
+    "--soaks", type=click.Path(path_type=Path), default=Path(gate_options.DEFAULT_SOAKS), show_default=True,
+    envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
 

@@ -25,6 +25,7 @@ from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.judged import Judged
+from kvgate.gate.permission import NOT_PERMITTED, permitted, written
 from kvgate.gate.signals import waiting
 from kvgate.gate.stored import Then, keep
 from kvgate.gate.trials import Tell, Trials
@@ -34,6 +35,7 @@ from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
@@ -80,6 +82,7 @@ class GateSession:
     judged: dict[Owed, Judged] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)  # what could not be kept: with any of it the gate is not PASS
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
+    destroys: frozenset[str] = frozenset()  # serials of disks that whoever started the run lets be written raw
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
     before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
@@ -156,9 +159,13 @@ class GateSession:
             for host in sorted(set(rehearsal.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host))
+            self._soaked = None  # read anew from the answers that count in the end
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
-            self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+            may, may_not = permitted(rehearsal.trials, self.destroys)
+            for trial in may_not:
+                self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
+            self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell)
 
     def met(self, hosts: Collection[str]) -> set[str]:
         """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
@@ -228,6 +235,11 @@ class GateSession:
     def tried(self) -> Tried | None:
         """Rounds of load that clauses asked for; None where no clause did."""
         return self._tried
+
+    @property
+    def soaks(self) -> Mapping[str, HostSoak]:
+        """What the journals told that clauses asked for, by host."""
+        return self._soaked.known if self._soaked is not None else {}
 
     def _kept_journals(self) -> Soaked:
         """Journals of the soak, read from the evidence once each, when the first clause asks for one."""

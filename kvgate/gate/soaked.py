@@ -53,6 +53,11 @@ class Soaked:
             raise found
         return found
 
+    @property
+    def known(self) -> dict[str, HostSoak]:
+        """Hosts whose journal was asked for and could be read."""
+        return {host: found for host, found in self._known.items() if isinstance(found, HostSoak)}
+
     def numbers(self, host: str) -> list[int]:
         """Evidence numbers of a host's segments."""
         places = (self._answers.place(host, _key(number)) for number in range(1, self._segments(host) + 1))

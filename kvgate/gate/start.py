@@ -20,7 +20,7 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
-from kvgate.evidence.store import Evidence
+from kvgate.evidence.store import Evidence, unbegun
 from kvgate.gate import code, order
 from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
@@ -58,8 +58,9 @@ class Prepared:
     def session(self) -> GateSession:
         """Return a fresh session on these inputs."""
         return GateSession(
-            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed
-        )
+            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed,
+            destroys=frozenset(self.options.allow_destructive),
+        )  # fmt: skip
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""
@@ -184,6 +185,7 @@ class Started:
     session: GateSession
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
+    options: Options | None = None  # of a live run
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
@@ -192,9 +194,20 @@ class Started:
         """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
         if self.live:
             self._transport, self._watch = transport_for(self.session.inventory), transport_for(self.session.inventory)
+            self._soak()
             self.session.look(tests, self._transport, progress, watch=self._watch, tell=tell)
             if self.session.evidence is not None:
                 self.session.answers = with_boots(self.session.answers, self.session.evidence)
+
+    def _soak(self) -> None:
+        """Bring in the journals that G4 judges."""
+        if self.session.gate != "G4" or self.options is None or self._watch is None:
+            return
+        from kvgate.gate import soaks
+
+        where, load = self.options.soaks, self.options.allow_load
+        self.session.journals, trouble = soaks.gather(self.session.inventory, self._watch, where, allow_load=load)
+        self.session.remarks += [str(phrase) for phrase in trouble]
 
     def __enter__(self) -> Started:
         return self
@@ -262,7 +275,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed}, earlier=earlier)
+    return Started(session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier)
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -315,7 +328,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)), earlier=(earlier,))
+    return Started(session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,))
 
 
 def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
@@ -324,8 +337,9 @@ def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
     Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
     """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
-        if folder.is_dir():
+        if (folder / "journal.jsonl").is_file() or (folder.is_dir() and judged):
             return Evidence.open(folder, write=True)
+        unbegun(folder)
     if judged or run.host != socket.gethostname():
         raise NotAllowed(
             say(

@@ -26,8 +26,10 @@ def segments(
     troubles: Sequence[Trouble] = (),
     until: float | None = None,
     step: float = 30.0,
+    lines: int = _LINES,
 ) -> list[str]:
-    """Text of every segment of one host's journal. ``until``: the soak has come no further; ``step``: seconds between requests."""
+    """Text of every segment of one host's journal. ``until``: the soak has come no further; ``step``: seconds between requests;
+    ``lines``: of a segment."""
     work = Work(plan, seed, troubles, step)
     restarts: list[Trouble] = [*troubles, *work.restarts]
     host = Host(plan, seed, restarts)
@@ -38,7 +40,7 @@ def segments(
         one for one in sorted(_moments(plan, host, work, restarts, end), key=lambda one: one[:2])
         if not any(away.at < one[0] < away.at + away.seconds for away in aways)
     ]  # fmt: skip
-    book = _Book(plan, troubles)
+    book = _Book(plan, troubles, lines)
     book.begin()
     for at, _, kind, stream, tick, values in moments:
         book.pass_by(aways, at)
@@ -87,7 +89,8 @@ def _moments(plan: dict[str, Any], host: Host, work: Work, troubles: Sequence[Tr
 class _Book:
     """Writes lines: numbers, digests, clocks and boots, and what a worker writes when it begins again."""
 
-    def __init__(self, plan: dict[str, Any], troubles: Sequence[Trouble]) -> None:
+    def __init__(self, plan: dict[str, Any], troubles: Sequence[Trouble], lines: int) -> None:
+        self._lines = lines
         self.plan, self.scale = plan, float(plan["scale"])
         self._moved = [one for one in troubles if isinstance(one, Moved)]
         self._parts: list[list[str]] = [[]]
@@ -147,7 +150,7 @@ class _Book:
             self.line(back, "resume", "", None, {"soak": fields})
 
     def line(self, at: float, kind: str, stream: str, tick: int | None, values: dict[str, Any]) -> None:
-        if len(self._parts[-1]) >= _LINES and kind not in ("end", "resume"):
+        if len(self._parts[-1]) >= self._lines and kind not in ("end", "resume"):
             number = len(self._parts)
             self._write(
                 self._last, "rotate", "", None, {"rotate": {"number": number, "next": number + 1, "why": "size"}}

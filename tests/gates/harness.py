@@ -34,6 +34,7 @@ from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
 from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Answer, Batch, Command
+from kvgate.transport.batch import check
 from lab.inventory import text
 from lab.rack import VirtualHost, build, fingerprint, host_key
 
@@ -46,6 +47,7 @@ class Virtual:
 
     def each(self, commands: Mapping[str, Sequence[Command]]) -> Iterator[Batch]:
         for host, wanted in commands.items():
+            check(wanted)  # what no batch could carry must not pass here either
             yield Batch(host, {command.key: self._answer(host, command) for command in wanted})
 
     def _answer(self, host: str, command: Command) -> Answer:

@@ -200,3 +200,13 @@ def test_main_memory_is_sized_in_whole_gib(size: str, gib: str) -> None:
 @pytest.mark.parametrize("size", ["1536 GiB", "1.5 TiB", "1649267441664 B", "1572864 MiB", "768 GiB"])
 def test_whole_gib_may_be_written_in_any_unit(size: str) -> None:
     accepted("size: 1536 GiB", f"size: {size}")
+
+
+@pytest.mark.parametrize("user", ["-oProxyCommand=touch /tmp/x", "a b", "a;b", "$(id)", "-l"])
+def test_a_user_that_looks_like_an_option_or_a_command_is_refused(user: str) -> None:
+    assert faults(written(nodes=1).replace("user: ops", f'user: "{user}"'))
+
+
+@pytest.mark.parametrize("user", ["ops", "svc_kv-gate.1", "CORP\\\\ops", "ops@corp.example"])
+def test_a_user_may_have_a_domain(user: str) -> None:
+    assert reader.parse(written(nodes=1).replace("user: ops", f'user: "{user}"')).rack.defaults.user

@@ -31,7 +31,7 @@ from tests.real_engine.vllm import Vllm, read_bytes
 FOLDER = os.environ.get("KVGATE_REAL_ENGINE", "")
 pytestmark = [
     pytest.mark.skipif(not FOLDER, reason="opt-in: make test-engine"),
-    pytest.mark.timeout(1500),
+    pytest.mark.timeout(3600),
 ]
 
 BLOCK = 128  # tokens that vLLM on CPU keeps together
@@ -64,7 +64,7 @@ def story(place: Path) -> Iterator[Story]:
         first.forget()
         again = answers()
         assert {one.status for one in load(work(Mode.POPULATE)).requests} == {"completed"}
-        assert len(first.files()) >= 2 * 8 * (TOKENS // BLOCK)
+        assert len(first.settled()) >= 2 * 8 * (TOKENS // BLOCK)
     with Vllm(folder, folder / "kv", place / "log") as second:
         yield Story(second, computed, again)
         second.forget()
@@ -82,7 +82,7 @@ def answers() -> list[str | None]:
 def work(mode: Mode = Mode.MEASURE, **more: object) -> Work:
     out = 1 if mode is Mode.POPULATE else 16
     name = "canaries" if mode is Mode.CANARIES else "c2/1"
-    asked = Work(mode, (Vllm.url,), "tiny", 7, name, 8, TOKENS, out, 2, ordinary(4096), first=300.0, limit=900.0)
+    asked = Work(mode, (Vllm.url,), "tiny", 7, name, 8, TOKENS, out, 2, ordinary(4096), first=600.0, limit=1800.0)
     return replace(asked, **more)  # type: ignore[arg-type]
 
 

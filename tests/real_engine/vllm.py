@@ -18,6 +18,7 @@ from checks.parsers.prometheus import Metrics
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "lab" / "real_engine"
 PORT = 8137
+_PATIENCE = 1200.0  # seconds: it starts in one minute on two idle cores
 
 
 class Vllm:
@@ -40,7 +41,8 @@ class Vllm:
         ]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
-        for _ in range(600):
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
             assert self._process.poll() is None, self.log.read_text("utf-8", "replace")[-3000:]
             try:
                 with urllib.request.urlopen(f"{self.url}/health", timeout=5):
@@ -48,7 +50,7 @@ class Vllm:
             except (urllib.error.URLError, OSError):
                 time.sleep(0.5)
         self.__exit__(None, None, None)
-        raise AssertionError(f"not ready within 5 minutes; see {self.log}")
+        raise AssertionError(f"not ready within {_PATIENCE:g} s; see {self.log}")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._process is None:
@@ -77,8 +79,17 @@ class Vllm:
     def forget(self) -> None:
         """Empty everything, files too."""
         self.reset()
-        for path in self.files():
+        for path in self.settled():
             path.unlink()
+
+    def settled(self, still: float = 5.0, patience: float = 300.0) -> list[Path]:
+        """Files of the tier once their number stands still: they are written behind the answers."""
+        until, found, since = time.monotonic() + patience, self.files(), time.monotonic()
+        while time.monotonic() < min(until, since + still):
+            time.sleep(0.2)
+            if len(now := self.files()) != len(found):
+                found, since = now, time.monotonic()
+        return found
 
     def files(self) -> list[Path]:
         """Files of the tier."""
