@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
+from checks.acceptance import Clause
 from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.judged import Judged
@@ -224,9 +225,13 @@ def _clause(
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
-    remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
-    page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
-    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, page)))
+    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in remedy(clause_id, clause, read)))
+
+
+def remedy(clause_id: str, clause: Clause, read: Reader) -> tuple[Text, Text]:
+    """What to do about a clause that did not pass, and where more about it stands."""
+    do = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
+    return do, Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
 
 
 def found(verdict: Verdict, read: Reader) -> Sentence:
@@ -251,7 +256,19 @@ def _closing(session: GateSession, read: Reader, options: Options) -> Iterator[s
         yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:
         yield read("show again: {command}", command=hints.show(session.run.id, options))
+        if number := _first_answer(session):
+            line = hints.show(session.run.id, options, f"E{number}")
+            yield read("one answer as it was kept: {command}", command=line)
         yield read("judge again without hosts: {command}", command=hints.judge(session.run.id, options))
+
+
+def _first_answer(session: GateSession) -> int | None:
+    """Evidence id of the worst verdict that has one; None where all passed or nothing was answered."""
+    for outcome in (Outcome.STOP, Outcome.UNDECIDED):
+        for judged in session.judged.values():
+            if judged.verdict.outcome is outcome and judged.evidence:
+                return judged.evidence[0]
+    return None
 
 
 def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:
