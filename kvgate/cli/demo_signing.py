@@ -50,7 +50,7 @@ def certify_newest(var: Path, gate: str, read: Reader) -> None:
     try:
         path = _certify(var, ledger, gate)
     except KvgateError as error:
-        click.echo(read("no certificate of {gate}: {why}", gate=gate, why=str(error)), err=True)
+        click.echo(read("no certificate of {gate}: {why}", gate=gate, why=error.phrase), err=True)
         return
     trust = var / "demo" / "allowed_signers"
     expect = "" if '"decision":"PASS"' in _payload(path) else " --expect STOP"

@@ -15,6 +15,8 @@ from typing import Self
 
 from checks.phrase import say
 from kvgate.codec import Seal
+import kvgate.errors
+from kvgate.codec import phrase_to_json
 from kvgate.errors import CannotTell, HostKeyRefused, NotAllowed, Unwritable
 from kvgate.evidence.blobs import Blobs, merkle_root
 from kvgate.evidence.check import EvidenceCheck, check_folder
@@ -237,7 +239,10 @@ class Evidence:
     def _failure(self, error: CannotTell, masked: int) -> dict[str, object]:
         message, found = self.masker.mask_text(str(error))
         presented = error.presented if isinstance(error, HostKeyRefused) else ""
-        return {"reason": type(error).__name__, "message": message, "presented": presented, **_count(masked + found)}
+        reason = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == kvgate.errors.__name__)
+        # Where something was masked, the parts of the sentence might still hold it: the masked text alone is kept.
+        phrase = {} if found else {"phrase": phrase_to_json(error.phrase)}
+        return {"reason": reason, "message": message, **phrase, "presented": presented, **_count(masked + found)}
 
 
 def _count(masked: int) -> dict[str, object]:

@@ -95,6 +95,8 @@ def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], re
         judged = session.judged.get(owed)
         evidence = " ".join(label(number) for number in judged.evidence[:6]) if judged is not None else ""
         todo = "" if verdict.outcome is Outcome.PASS else read.text(clause.remedy)
+        if verdict.outcome is Outcome.UNDECIDED:  # as in the terminal: a remedy mends what was measured
+            todo = read("first mend what kept it from being told; the remedy, should it then stop: ") + todo
         weight = read("blocking") if owed.blocking else read("advisory")
         rows.append(
             (

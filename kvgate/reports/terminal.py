@@ -105,9 +105,6 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
             for group in shared if outcome is Outcome.UNDECIDED else ():
                 if bool(group.clauses(blocking=True)) is weight:
                     out.print(_alike(group, read))
-                    if session.run is not None:
-                        line = read("once that is mended: {command}", command=hints.again(options))
-                        out.print(Text("    " + line, style="dim"), soft_wrap=True)
             rest: dict[str, list[tuple[Owed, Verdict]]] = {}
             for item, verdict in decision.verdicts:
                 if item.blocking is weight and verdict.outcome is outcome and item not in told:
@@ -126,7 +123,7 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
     if session.interrupted and session.run is not None:
         out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
     out.print()
-    for line in _closing(session, read, options):
+    for line in _closing(session, read, options, again=bool(untold)):
         out.print(Text(line, style="dim"), soft_wrap=True)
     style = STYLE[decision.outcome]
     out.print(Rule(Text(f"{session.gate}: {decision.outcome.value}", style=style), align="left", style=style))
@@ -224,7 +221,9 @@ def _clause(
     parts.append(Padding(grid, (0, 0, 0, 4)))
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
-    remedy = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
+    # A remedy mends what was measured: where nothing was, it might exchange or erase what is good.
+    do = read("do: ") if outcome is Outcome.STOP else read("first mend what kept it from being told; the remedy, should it then stop: ")
+    remedy = Sentence.assemble((do, "bold"), read.text(clause.remedy))
     page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
     return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, page)))
 
@@ -246,7 +245,9 @@ def _evidence(judged: Judged | None) -> str:
     return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
 
 
-def _closing(session: GateSession, read: Reader, options: Options) -> Iterator[str]:
+def _closing(session: GateSession, read: Reader, options: Options, *, again: bool) -> Iterator[str]:
+    if again and session.run is not None:
+        yield read("ask again only what is undecided, once it can be told: {command}", command=hints.again(options))
     if session.evidence is not None:
         yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:
