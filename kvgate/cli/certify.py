@@ -180,7 +180,7 @@ def cosign(
     for line in shown.checks(found, read):
         click.echo(line, err=True)
     if found.outcome is not Outcome.PASS or found.envelope is None or found.certificate is None:
-        raise Unproven(f"{cert} does not hold: nothing was signed")
+        raise Unproven(say("{cert} does not hold: nothing was signed", cert=str(cert)))
     for line in shown.summary(found.certificate, read):
         click.echo(line, err=True)
     if without_evidence:
@@ -214,10 +214,10 @@ def _not_yet(found: Examination, party: str) -> None:
 def _signed(path: Path, envelope: Envelope, signer: Signer) -> Envelope:
     both = envelope.signed_by(signer)
     if envelopes.load(path) != envelope:
-        raise Unproven(f"{path} was changed while you were asked: nothing was signed")
+        raise Unproven(say("{path} was changed while you were asked: nothing was signed", path=str(path)))
     signing.write(path, both.to_bytes())
     if envelopes.load(path) != both:
-        raise Unproven(f"{path} does not read back as signed")
+        raise Unproven(say("{path} does not read back as signed", path=str(path)))
     return both
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import kvgate.errors
-from checks.phrase import Phrase
+from checks.phrase import Phrase, say
 from kvgate.codec import phrase_from_json
 from kvgate.errors import CannotTell, Damaged, HostKeyRefused
 from kvgate.evidence.blobs import Blobs
@@ -100,7 +100,7 @@ class StoredFailure(Stored):
             return HostKeyRefused(self.phrase or self.message, self.presented)
         if isinstance(found, type) and issubclass(found, CannotTell):
             return found(self.phrase or self.message)
-        return CannotTell(f"{self.reason}: {self.message}")
+        return CannotTell(self.phrase or f"{self.reason}: {self.message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,4 +234,11 @@ def _real(record: Mapping[str, object], name: str) -> float:
 
 
 def _wrong(record: Mapping[str, object], name: str) -> Damaged:
-    return Damaged(f"journal line {record.get('seq')!r}: field {name!r} holds {record.get(name)!r:.80}")
+    return Damaged(
+        say(
+            "journal line {line}: field {name!r} holds {value:.80}",
+            line=str(record.get("seq")),
+            name=name,
+            value=str(record.get(name)),
+        )
+    )

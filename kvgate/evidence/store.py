@@ -14,9 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from checks.phrase import say
-from kvgate.codec import Seal
-import kvgate.errors
-from kvgate.codec import phrase_to_json
+from kvgate.codec import Seal, phrase_to_json
 from kvgate.errors import CannotTell, HostKeyRefused, NotAllowed, Unwritable
 from kvgate.evidence.blobs import Blobs, merkle_root
 from kvgate.evidence.check import EvidenceCheck, check_folder
@@ -239,10 +237,15 @@ class Evidence:
     def _failure(self, error: CannotTell, masked: int) -> dict[str, object]:
         message, found = self.masker.mask_text(str(error))
         presented = error.presented if isinstance(error, HostKeyRefused) else ""
-        reason = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == kvgate.errors.__name__)
         # Where something was masked, the parts of the sentence might still hold it: the masked text alone is kept.
         phrase = {} if found else {"phrase": phrase_to_json(error.phrase)}
-        return {"reason": reason, "message": message, **phrase, "presented": presented, **_count(masked + found)}
+        return {
+            "reason": type(error).__name__,
+            "message": message,
+            **phrase,
+            "presented": presented,
+            **_count(masked + found),
+        }
 
 
 def _count(masked: int) -> dict[str, object]:

@@ -24,7 +24,11 @@ def device_names(host: str, probe: Probe[Any], tree: NvmeTree) -> dict[Device, s
             raise DeviceAbsent(say("{host}: {why}", host=host, why=str(error))) from None
         if name is None:
             raise DeviceAbsent(
-                say("{host}: no local NVMe disk answers with serial {serial}: see G1.2.1", host=host, serial=device.serial)
+                say(
+                    "{host}: no local NVMe disk answers with serial {serial}: see G1.2.1",
+                    host=host,
+                    serial=device.serial,
+                )
             )
         names[device] = f"/dev/{name}"
     return names

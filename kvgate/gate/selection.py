@@ -51,7 +51,8 @@ def deselected(item: pytest.Item) -> Phrase:
         return say("not asked: left out by --deselect; run the gate without it")
     if option.keyword:
         return say(
-            "not asked: left out by -k {expression}; run the gate without it", expression=option.keyword.replace("[", "").replace("]", "")
+            "not asked: left out by -k {expression}; run the gate without it",
+            expression=option.keyword.replace("[", "").replace("]", ""),
         )
     return say("not asked: left out by an option or plugin of pytest; run the gate without it")
 
@@ -59,5 +60,7 @@ def deselected(item: pytest.Item) -> Phrase:
 def never_collected(config: pytest.Config) -> Phrase:
     """Why a test that the gate has was not even collected."""
     if config.args_source is config.ArgsSource.ARGS:
-        return say("not asked: only a part of the gate was named on the command line; run the whole gate: pytest -m GATE")
+        return say(
+            "not asked: only a part of the gate was named on the command line; run the whole gate: pytest -m GATE"
+        )
     return say("not asked: pytest did not collect it (--ignore, --lf or a plugin); run the gate without that")

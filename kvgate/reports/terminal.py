@@ -222,7 +222,11 @@ def _clause(
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
     # A remedy mends what was measured: where nothing was, it might exchange or erase what is good.
-    do = read("do: ") if outcome is Outcome.STOP else read("first mend what kept it from being told; the remedy, should it then stop: ")
+    do = (
+        read("do: ")
+        if outcome is Outcome.STOP
+        else read("first mend what kept it from being told; the remedy, should it then stop: ")
+    )
     remedy = Sentence.assemble((do, "bold"), read.text(clause.remedy))
     page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
     return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, page)))
