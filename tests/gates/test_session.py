@@ -15,7 +15,8 @@ from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.gate.answers import Answers
 from kvgate.gate.judged import Judged
-from kvgate.gate.session import GateSession, GateTest, operator
+from kvgate.gate.operator import operator
+from kvgate.gate.session import GateSession, GateTest
 from kvgate.inventory import reader
 from kvgate.inventory.model import Declaration
 from kvgate.inventory.subjects import owed
