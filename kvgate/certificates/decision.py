@@ -241,12 +241,12 @@ def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
     found = envelope.statement()
     kind, predicate = found.pop("_type", None), found.pop("predicateType", None)
     if kind != STATEMENT:
-        raise Unproven(say("found a document of type {kind!r:.80}, wanted {what!r}", kind=str(kind), what=STATEMENT))
+        raise Unproven(say("found a document of type {kind:.80}, wanted {what!r}", kind=repr(kind), what=STATEMENT))
     if predicate != wanted:
         raise Unproven(
             say(
-                "found predicate type {predicate!r:.80}, wanted {wanted!r}: this version knows no other",
-                predicate=str(predicate),
+                "found predicate type {predicate:.80}, wanted {wanted!r}: this version knows no other",
+                predicate=repr(predicate),
                 wanted=wanted,
             )
         )

@@ -95,7 +95,7 @@ def read(data: bytes, what: str = "the envelope") -> Envelope:
         raise Unproven(say("{what} has the key {name!r:.60}, which no signature covers", what=what, name=strangers[0]))
     if (kind := record.get("payloadType")) != PAYLOAD_TYPE:
         raise Unproven(
-            say("{what} has payload type {kind!r:.80}, wanted {what2!r}", what=what, kind=str(kind), what2=PAYLOAD_TYPE)
+            say("{what} has payload type {kind:.80}, wanted {what2!r}", what=what, kind=repr(kind), what2=PAYLOAD_TYPE)
         )
     payload = canonical.decoded(_text(record, "payload", what), f"the payload of {what}")
     canonical.exact(payload, f"the payload of {what}")
@@ -113,7 +113,7 @@ def load(path: Path) -> Envelope:
 def _signature(found: object, number: int, what: str) -> Signature:
     place = f"signature {number} of {what}"
     if not isinstance(found, dict) or not {"sig"} <= set(found) <= {"sig", "keyid"}:
-        raise Unproven(say("{place} is {found!r:.80}, wanted sig and keyid", place=place, found=str(found)))
+        raise Unproven(say("{place} is {found:.80}, wanted sig and keyid", place=place, found=repr(found)))
     keyid = found.get("keyid", "")
     if not isinstance(keyid, str) or len(keyid) > _KEYID:
         raise Unproven(

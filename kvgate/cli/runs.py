@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.padding import Padding
 
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
@@ -20,10 +21,11 @@ from kvgate.cli import signing, speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
-from kvgate.reports import basis, hints, terminal
+from kvgate.reports import basis, grouping, hints, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
+_WIDE = 110  # columns from which on a table of verdicts is read more easily than lines below one another
 _LEDGER = click.option(
     "--ledger",
     envvar="KVGATE_LEDGER",
@@ -231,7 +233,12 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
             declared,
         )
         out.print(line)
-    ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
+    ordered = sorted(
+        recorded.items(),
+        key=lambda pair: (
+            not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome), grouping.order(pair[0].clause)
+        ),
+    )  # fmt: skip
     table = [
         (
             row.verdict.outcome.value + ("" if item.blocking else "*"),
@@ -244,8 +251,13 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
         if all_ or row.verdict.outcome is not Outcome.PASS
     ]
     heads = (read("outcome"), read("clause"), read("subject"), read("found"), read("evidence"))
-    if table:
+    if table and out.width < _WIDE:
+        for outcome, clause, subject, told, evidence in table:
+            out.print(f"{outcome} {clause} {subject}  {evidence}".rstrip(), soft_wrap=True)
+            out.print(Padding(told, (0, 0, 0, 4), expand=False))
+    elif table:
         out.print(terminal.listing(table, *heads))
+    if table:
         out.print(read("* advisory: shown, but keeps no gate shut"))
     for problem in summary["problems"]:
         click.echo(f"! {problem}", err=True)

@@ -63,7 +63,7 @@ def parts(value: object) -> tuple[str, int]:
         digest, size = value.get(_MARK), value.get("size")
         if isinstance(digest, str) and isinstance(size, int) and not isinstance(size, bool) and size >= 0:
             return digest, size
-    raise Damaged(say("found {value!r:.80}, wanted the reference of a blob", value=str(value)))
+    raise Damaged(say("found {value:.80}, wanted the reference of a blob", value=repr(value)))
 
 
 def references(value: object) -> Iterator[tuple[str, int]]:

@@ -100,7 +100,7 @@ class StoredFailure(Stored):
             return HostKeyRefused(self.phrase or self.message, self.presented)
         if isinstance(found, type) and issubclass(found, CannotTell):
             return found(self.phrase or self.message)
-        return CannotTell(self.phrase or f"{self.reason}: {self.message}")
+        return CannotTell(say("{reason}: {message}", reason=self.reason, message=self.phrase or self.message))
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ def _nothing(host: str, probe: Probe[Fact]) -> Phrase:
     if probe.path is None:
         return say("{host}: {tool} printed nothing, wanted what it shows on a healthy host", host=host, tool=probe.tool)
     return say(
-        "{host}: {tool} found nothing at {path}: it is not there, or no driver shows it",
+        "{host}: {tool} found nothing at {path}: no such file, or nothing in it that was asked for; see that the device is "
+        "there and its driver loaded",
         host=host,
         tool=probe.tool,
         path=probe.path,

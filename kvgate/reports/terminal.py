@@ -109,10 +109,11 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
             for item, verdict in decision.verdicts:
                 if item.blocking is weight and verdict.outcome is outcome and item not in told:
                     rest.setdefault(item.clause, []).append((item, verdict))
-            for clause, rows in rest.items():
-                out.print(_clause(session, clause, outcome, rows, read, weight))
+            for clause in sorted(rest, key=grouping.order):
+                out.print(_clause(session, clause, outcome, rest[clause], read, weight, out.width))
     for line in _basis(session, read):
-        out.print(Text(line), soft_wrap=True)
+        words = line.lstrip()
+        out.print(Padding(Sentence(words), (0, 0, 0, len(line) - len(words)), expand=False))
     for part in replay.compared(session, read):
         out.print(part, soft_wrap=True)
     ended = [read.phrase(session.ended)] if session.ended is not None else []
@@ -184,7 +185,7 @@ def _alike(group: grouping.Alike, read: Reader) -> RenderableType:
     if advisory:
         parts.append(Text(read("advisory: {clauses}", clauses="; ".join(grouping.spans(advisory))), style="cyan"))
     parts.append(Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"))
-    return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
+    return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4), expand=False) for part in parts[1:]))
 
 
 def _label(outcome: Outcome, read: Reader, blocking: bool) -> str:
@@ -202,23 +203,23 @@ def _clause(
     rows: list[tuple[Owed, Verdict]],
     read: Reader,
     blocking: bool,
+    width: int,
 ) -> RenderableType:
     clause = session.agreement.acceptance.clauses[clause_id]
     label, style = _label(outcome, read, blocking), _style(outcome, blocking)
     parts: list[RenderableType] = [
         Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
-    grid = Table.grid(padding=(0, 2))
     texts = {item: found(verdict, read) for item, verdict in rows}
     groups = grouping.same({item: text.plain for item, text in texts.items()})
+    told = []
     for first, *others in groups[:_SHOWN]:
-        judged = session.judged.get(first)
-        grid.add_row(Text(first.subject, style="cyan", overflow="fold"), texts[first], _evidence(judged))
+        told.append((Text(first.subject, style="cyan"), texts[first], _evidence(session.judged.get(first))))
         if others:
             names = ", ".join(item.subject for item in others[:_SHOWN])
             more = " " + read("and {count} more", count=len(others) - _SHOWN) if len(others) > _SHOWN else ""
-            grid.add_row("", Sentence(read("the same on {subjects}", subjects=names + more)), "")
-    parts.append(Padding(grid, (0, 0, 0, 4)))
+            told.append((Text(), Sentence(read("the same on {subjects}", subjects=names + more)), ""))
+    parts.append(Padding(_subjects(told, width), (0, 0, 0, 4), expand=False))
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
     # A remedy mends what was measured: where nothing was, it might exchange or erase what is good.
@@ -229,7 +230,22 @@ def _clause(
     )
     remedy = Sentence.assemble((do, "bold"), read.text(clause.remedy))
     page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
-    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in (remedy, page)))
+    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4), expand=False) for text in (remedy, page)))
+
+
+def _subjects(rows: list[tuple[Text, Sentence, str]], width: int) -> RenderableType:
+    """Beside each subject what was found there; below it where its name would leave no room, as an NQN does."""
+    if max(subject.cell_len for subject, _, _ in rows) > max(width // 4, 16):
+        pieces: list[RenderableType] = []
+        for subject, text, evidence in rows:
+            if subject.plain:
+                pieces.append(Text.assemble(subject, f"  {evidence}"))
+            pieces.append(Padding(text, (0, 0, 0, 4), expand=False))
+        return Group(*pieces)
+    grid = Table.grid(padding=(0, 2))
+    for row in rows:
+        grid.add_row(*row)
+    return grid
 
 
 def found(verdict: Verdict, read: Reader) -> Sentence:
