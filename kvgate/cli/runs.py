@@ -17,7 +17,7 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
-from kvgate.cli import signing, speech
+from kvgate.cli import completion, signing, speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
@@ -102,7 +102,7 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
 )
 @_LEDGER
 @click.option("--campaign", help=speech.read("only this campaign"))
-@click.option("--gate", help=speech.read("only this gate"))
+@click.option("--gate", shell_complete=completion.gates, help=speech.read("only this gate"))
 @signing.TRUST
 @_JSON
 def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
@@ -118,6 +118,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         start = hints.command("pytest", "-m", "G1", "--inventory", "FILE", ledger=ledger)
         click.echo(read("no such runs; start one: {command}", command=start), err=True)
         return
+    wide = out.width >= _WIDE  # else the id alone says when it was started
     rows = [
         (
             run["run"],
@@ -125,7 +126,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
             run["gate"],
             str(run["attempt"]),
             _outcome(run, read),
-            run["started"][:19].replace("T", " "),
+            *([run["started"][:19].replace("T", " ")] if wide else []),
             run["operator"],
         )
         for run in found
@@ -136,7 +137,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         read("gate"),
         read("attempt"),
         read("outcome"),
-        read("started (UTC)"),
+        *([read("started (UTC)")] if wide else []),
         read("operator"),
     )
     out.print(terminal.listing(rows, *heads))
@@ -189,7 +190,7 @@ def _found(row: StoredVerdict, waived: Weighed | None, read: Reader) -> Sentence
         "and required."
     ),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @_LEDGER
 @click.option("--all", "all_", is_flag=True, help=speech.read("passed clauses too"))
 @signing.TRUST

@@ -27,7 +27,7 @@ class Steps:
         now = time.monotonic()
         if what != self._what:
             self._what, self._began = what, now
-        if now - self._told < self._every:
+        if now - self._told < self._every or now - self._began < _RATE:
             return
         self._told, self._shown = now, True
         rate = done / max(now - self._began, 1e-9)
