@@ -108,14 +108,10 @@ def _state(view: GateView, found: Overview, read: Reader) -> Sentence:
             return Sentence(read("not run yet; it was planned until {day}", day=str(view.planned.end)))
         return Sentence(read("not run yet"))
     last = view.attempts[-1]
-    return Sentence(
-        read.ngettext(
-            "no PASS in {count} attempt; it came to {outcome}",
-            "no PASS in {count} attempts; the last came to {outcome}",
-            len(view.attempts),
-            outcome=_outcome(last, read),
-        )
-    )
+    count, outcome = len(view.attempts), _outcome(last, read)
+    if count == 1:
+        return Sentence(read("no PASS in one attempt; it came to {outcome}", outcome=outcome))
+    return Sentence(read("no PASS in {count} attempts; the last came to {outcome}", count=count, outcome=outcome))
 
 
 def _outcome(one: Attempt, read: Reader) -> str:
@@ -128,7 +124,8 @@ def _outcome(one: Attempt, read: Reader) -> str:
 
 def _attempts(found: Overview, read: Reader) -> RenderableType:
     table = Table(
-        read("attempt"), Column(read("run"), no_wrap=True, min_width=_RUN), read("started (UTC)"), read("outcome"), read("remarks"), box=None, pad_edge=False,
+        read("attempt"), Column(read("run"), no_wrap=True, min_width=_RUN), read("started (UTC)"), read("outcome"), read("remarks"),
+        box=None, pad_edge=False,
         padding=(1, 2, 0, 0), collapse_padding=True,
     )  # fmt: skip
     table.padding = (0, 2, 0, 0)

@@ -8,6 +8,7 @@ from typing import IO
 from kvgate.reports.messages import Reader, language
 
 _OFTEN, _SELDOM = 0.2, 10.0  # seconds between lines on a terminal, and elsewhere
+_RATE = 0.05  # seconds of work that a rate can be told from
 
 
 class Steps:
