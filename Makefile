@@ -10,7 +10,7 @@ LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo test lint types imports messages schema client unit lock bench clean
+.PHONY: help setup setup-tests demo test lint types imports messages schema client unit test-engine lock bench clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,12 @@ client: setup ## pack the client that is sent to load hosts (checks/serving/prog
 
 unit: setup-tests ## the tests alone
 	$(RUN) pytest $(AT_ONCE)
+
+ENGINE := var/real-engine
+test-engine: setup ## a real vLLM on this machine's processors: populate, evict, restore, measure (3.5 GB, some minutes)
+	@sh lab/real_engine/install.sh $(ENGINE)/venv
+	@test -e $(ENGINE)/model/config.json || $(ENGINE)/venv/bin/python lab/real_engine/model.py $(ENGINE)/model
+	KVGATE_REAL_ENGINE=$(ENGINE) $(RUN) pytest -q -s tests/real_engine
 
 test: lint types imports setup-tests ## everything: linters, types, directions, all tests
 	$(RUN) pytest $(AT_ONCE)

@@ -14,6 +14,7 @@ Fact = TypeVar("Fact")
 Seen = TypeVar("Seen", covariant=True)
 
 _GLOB = re.compile(r"[A-Za-z0-9_./:*?\[\]-]+", re.ASCII)
+_BREAK = re.compile(r"[\n\r\0]")
 _ID = re.compile(r"[a-z0-9_.:/-]+", re.ASCII | re.IGNORECASE)
 
 
@@ -94,6 +95,10 @@ class Probe(Generic[Fact]):
             raise ValueError(f"found probe id {self.id!r}, wanted letters, digits and _ . : / -")
         if not self.argv or not isinstance(self.argv[0], str):
             raise ValueError("the first word of a probe must be the tool's name")
+        if broken := [word for word in self.argv if isinstance(word, str) and _BREAK.search(word)]:
+            raise ValueError(
+                f"found a line break or NUL in {broken[0][:80]!r}, wanted one line: nothing else can be sent"
+            )
 
     @property
     def tool(self) -> str:

@@ -43,6 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("inventory", "FILE", "the rack to decide on; a gate is not collected without one"),
         ("ledger", "URL", f"results database (default {gate_options.DEFAULT_LEDGER})"),
         ("evidence", "DIR", f"where raw outputs are kept (default {gate_options.DEFAULT_EVIDENCE})"),
+        ("soaks", "DIR", f"where the soak that G4 judges is collected (default {gate_options.DEFAULT_SOAKS})"),
         ("trust", "FILE", "whose signatures open gates: OpenSSH allowed_signers (default: the keys in the inventory)"),
         ("key", "FILE", "Ed25519 key that signs the start ticket of the run (default: it is not signed)"),
         ("party", "NAME", "whose key that is: vendor or customer"),
@@ -99,6 +100,7 @@ def _options(config: pytest.Config, gate: str) -> Options:
         trust=_path(value("trust")),
         key=_path(value("key")),
         party=value("party"),
+        soaks=Path(value("soaks") or gate_options.DEFAULT_SOAKS),
     )
 
 

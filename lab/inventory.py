@@ -9,6 +9,7 @@ from string import Template
 from ruamel.yaml import YAML
 
 from lab.order import NQN, Ordered
+from lab.serving.model import UNITS
 
 _FORMS = Path(__file__).parent / "ordered"
 
@@ -17,8 +18,24 @@ def _form(form: str, /, **values: str) -> str:
     return Template((_FORMS / f"{form}.yaml").read_text("utf-8")).substitute(values)
 
 
-def text(hosts: Sequence[tuple[Ordered, int, str]], identity: Path | None = None, address: str = "127.0.0.1") -> str:
-    """Write the inventory for hosts given as (order, SSH port, host key fingerprint)."""
+def _serving(concurrencies: Sequence[int]) -> str:
+    found = {"concurrencies": ", ".join(map(str, concurrencies))}
+    for port, ranks in ((8000, 8), (8000, 4), (8001, 4)):
+        urls = next(unit.pages for unit in UNITS if unit.endpoint.endswith(str(port)) and unit.ranks == ranks)
+        found[f"pages{port}x{ranks}"] = ", ".join(f'"{url}"' for url in urls)
+    return _form("serving", **found)
+
+
+def text(
+    hosts: Sequence[tuple[Ordered, int, str]],
+    identity: Path | None = None,
+    address: str = "127.0.0.1",
+    concurrencies: Sequence[int] = (),
+) -> str:
+    """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
+
+    ``concurrencies`` of the workload; without one nothing is served.
+    """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
     for platform in sorted({ordered.platform for ordered, _, _ in hosts if ordered.role == "node"}):
@@ -28,5 +45,7 @@ def text(hosts: Sequence[tuple[Ordered, int, str]], identity: Path | None = None
         values = {name: str(value) for name, value in ordered.values.items()}
         values |= {"address": address, "port": str(port), "key": key, "platform": ordered.platform}
         parts.append(_form(ordered.role, **values))
+    if concurrencies:
+        parts.append(_serving(concurrencies))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))
     return "".join(parts)

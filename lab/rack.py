@@ -25,6 +25,9 @@ from lab.order import Ordered
 
 ADDRESS = "127.0.0.1"
 
+#: What the embedded rack's workload asks its arms at.
+CONCURRENCIES = (8, 16, 32)
+
 
 def host_key(name: str, generation: int = 0) -> asyncssh.SSHKey:
     """Return the Ed25519 host key of a virtual host. Derived from its name and worth nothing: it protects a simulation."""
@@ -77,9 +80,12 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
         troubles = tuple(trouble for fault in hits for trouble in fault.load)
         cables = tuple(one for one in troubles if isinstance(one, Cable))
-        fabric = FabricHost(ordered.name, nodes, cables)
         computed = LoadHost(
-            ordered.name, troubles=tuple(one for one in troubles if isinstance(one, Trouble)), fabric=fabric
+            ordered.name,
+            troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
+            fabric=FabricHost(ordered.name, nodes, cables),
+            boot=str(ordered.values["boot_id"]),
+            flaws=tuple(flaw for fault in hits for flaw in fault.serving),
         )
         machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
@@ -140,7 +146,9 @@ async def _batch(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -
     process.stdout.write(wire.begin(script, boot_id, host.skew))
     results: list[tuple[wire.Asked, Reply, int]] = []
     for asked in script.commands:
-        reply = host.machine.answer(asked.line)
+        # Load may take its time, and other hosts answer meanwhile.
+        loads = asked.line.startswith("env KVGATE_LOAD=")
+        reply = await asyncio.to_thread(host.machine.answer, asked.line) if loads else host.machine.answer(asked.line)
         if asked.line == "id -u":
             reply = Reply(b"0\n" if (process.command or "").startswith("sudo ") else b"1000\n")
         wait = asked.limit if reply.hang else min(reply.delay, asked.limit)
@@ -240,7 +248,8 @@ class EmbeddedRack:
         """Return the inventory of this rack, as YAML text."""
         from lab.inventory import text
 
-        return text([(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts], identity)
+        hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
+        return text(hosts, identity, concurrencies=CONCURRENCIES)
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

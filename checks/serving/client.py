@@ -51,4 +51,9 @@ class Reading:
 def client(work: Work) -> Probe[ClientRun]:
     """Run the client on the load host. Its own limit comes first, so that even a run cut short gives its document."""
     name = f"kvgate-client-{work.mode.value}"
-    return Probe(name, (*COMMAND, work.options), Reading(work), limit=work.limit + 60.0, level=Level.LOAD)
+    return Probe(name, (*COMMAND, work.options), Reading(work), limit=work.limit + _around(work), level=Level.LOAD)
+
+
+def _around(work: Work) -> float:
+    """Seconds for what comes before and after the run: writing the prompts, sending the document home."""
+    return 60.0 + work.count * work.tokens_in / 1e6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,6 +52,26 @@ def opening(
         return Opening(gate, None, (*found, _missing(campaign, previous)))
     after, wrong = next(((one, bad) for one, bad in judged if not bad), judged[0])
     return Opening(gate, after, (*found, *wrong))
+
+
+def ended_elsewhere(campaigns: Iterable[Campaign]) -> list[Obstacle]:
+    """Campaigns on the same rack, under other names, that a STOP ended: another name does not begin the counting anew."""
+    found = []
+    for campaign in campaigns:
+        for attempt in campaign.stopping():
+            run = attempt.run
+            why = say(
+                "this very rack ended campaign {campaign} with the STOP of {gate} (attempt {attempt}, run {run}): another name "
+                "for the campaign does not change that",
+                campaign=campaign.name, gate=run.gate, attempt=run.attempt, run=run.id,
+            )  # fmt: skip
+            do = say(
+                "both parties reopen it: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate "
+                "cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
+                campaign=campaign.name, run=run.id,
+            )  # fmt: skip
+            found.append(Obstacle("stopped", why, do))
+    return found
 
 
 def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:

@@ -118,7 +118,7 @@ class Campaign:
     def days(self, attempt: Attempt) -> int:
         """Days that a PASS of this run counts, by the calendar it was run by."""
         try:
-            plan = reader.parse(self.inventories[attempt.run.inventory_digest]).rack.calendar
+            plan = reader.stored(self.inventories[attempt.run.inventory_digest], "the ledger's inventory").rack.calendar
         except (KeyError, BadInput):
             return VALID
         return VALID if plan is None else plan.of(attempt.run.gate).valid
@@ -133,7 +133,7 @@ class Campaign:
 
 @lru_cache(maxsize=32)
 def _ordered(text: str) -> dict[Place, frozenset[str]]:
-    return scopes.ordered(reader.parse(text).rack)
+    return scopes.ordered(reader.stored(text, "the ledger's inventory").rack)
 
 
 def moment(utc: str) -> datetime:

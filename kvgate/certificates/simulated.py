@@ -15,9 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from kvgate.certificates.keys import PublicKey
-from kvgate.evidence.store import Evidence
+from kvgate.codec import parse_object
+from kvgate.evidence.store import Evidence, StoredAnswer
 
 BOOT_ID = "6b766761-7465-4c61-"
+
+#: Probe of a segment of a soak's journal.
+SEGMENT = "soak.journal"
 
 #: Names that the embedded rack gives its hosts; the inventory may call them otherwise.
 _NAMES = ("fx100-a", *(f"node-{number:02d}" for number in range(1, 17)))
@@ -31,7 +35,26 @@ def marked(evidence: Evidence) -> list[str]:
     for host, key, boot in met:
         if boot.startswith(BOOT_ID) or key in known:
             hosts.add(host)
-    return sorted(hosts)
+    return sorted(hosts | _scaled(evidence))
+
+
+def _scaled(evidence: Evidence) -> set[str]:
+    """Hosts with a journal of a soak whose hours are no hours, or that the embedded rack wrote."""
+    hosts: set[str] = set()
+    for one in evidence.answers():
+        if one.probe == SEGMENT and isinstance(one, StoredAnswer):
+            first = one.stdout.partition(b"\n")[0]
+            try:
+                line = parse_object(first)
+                values = line.get("values")
+                parts = [one for one in values.values() if isinstance(one, dict)] if isinstance(values, dict) else []
+                scales = [one["scale"] for one in parts if "scale" in one]
+                real = scales == [1] and not str(line.get("boot")).startswith(BOOT_ID)
+            except ValueError:
+                real = True  # it cannot be read, and nothing that rests on it passes
+            if not real:
+                hosts.add(one.host)
+    return hosts
 
 
 @cache

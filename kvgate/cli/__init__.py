@@ -37,6 +37,7 @@ _WHERE = {
     "reopen": "deviation",
     "close": "close",
     "sheet": "verify",
+    "soak": "soak",
     "ledger": "ledger",
     "audit": "audit",
     "parse": "parse",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from checks.decision import Owed
 from checks.phrase import joined, say
@@ -13,6 +13,10 @@ from checks.trial import Measured, Trial
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
 from kvgate.gate.tried import Tried
+
+if TYPE_CHECKING:  # journals are read with heavy libraries, which no other gate needs
+    from checks.soak.facts import HostSoak
+    from kvgate.gate.soaked import Soaked
 
 Fact = TypeVar("Fact")
 
@@ -66,6 +70,10 @@ class Asker(Protocol):
         """The ``measure`` fixture: what the rounds of a trial gave. Raises CannotTell when too few of them count."""
         ...
 
+    def soak(self, host: str) -> HostSoak:
+        """The ``soak`` fixture: what the host's journal tells. Raises CannotTell where there is none, or it cannot be read."""
+        ...
+
 
 class Rehearsed(BaseException):
     """A dry run has come as far as it can without answers. Not an Exception, so that no test body swallows it."""
@@ -101,6 +109,7 @@ class Rehearsal:
     late: set[Owed] = field(default_factory=set)  # what needs a second sample
     clocks: list[str] = field(default_factory=list)  # hosts whose clock is asked for, each time
     trials: list[Trial[Any]] = field(default_factory=list)
+    soaks: list[str] = field(default_factory=list)  # hosts whose journal is wanted
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -136,6 +145,12 @@ class Rehearsal:
         self.clocks.append(host)
         return _Hole()
 
+    def soak(self, host: str) -> Any:
+        """Note that the host's journal is wanted, and that the host must be met: the rack is the one that was soaked."""
+        self.hosts.add(host)
+        self.soaks.append(host)
+        return _Hole()
+
     def measure(self, trial: Trial[Any]) -> Any:
         """Note that load is wanted on the trial's hosts."""
         self.hosts |= trial.hosts
@@ -149,12 +164,15 @@ class Asked:
     ``used`` are the evidence numbers that it read, ``readers`` the modules of their parsers, ``unasked`` what was not kept.
     """
 
-    def __init__(self, answers: Answers, tried: Callable[[], Tried] | None = None) -> None:
+    def __init__(
+        self, answers: Answers, tried: Callable[[], Tried] | None = None, soaked: Callable[[], Soaked] | None = None
+    ) -> None:
         self.answers = answers
         self.used: list[int] = []
         self.readers: list[str] = []
         self.unasked: list[str] = []
         self._tried = tried or (lambda: Tried(answers))
+        self._soaked = soaked or (lambda: _journals(answers))
 
     def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
         """Read one fact."""
@@ -217,6 +235,16 @@ class Asked:
             self.unasked.append(trial.id)
         return tried.measured(trial)
 
+    def soak(self, host: str) -> HostSoak:
+        """Read the journal of a host."""
+        soaked = self._soaked()
+        numbers = soaked.numbers(host)
+        self.used += numbers
+        self.readers += ["checks.parsers.soak_journal", "checks.soak.facts"]
+        if not numbers:
+            self.unasked.append(f"{host}: soak")
+        return soaked.host(host)
+
     def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
         numbers = self.answers.numbers(host, probe, sample)
         self.used += numbers
@@ -224,6 +252,12 @@ class Asked:
         if not numbers:
             self.unasked.append(f"{host}: {probe.tool} ({probe.id})")
         return self.answers.fact(host, probe, sample)
+
+
+def _journals(answers: Answers) -> Soaked:
+    from kvgate.gate.soaked import Soaked
+
+    return Soaked(answers)
 
 
 def _plain(kind: type[CannotTell]) -> type[CannotTell]:

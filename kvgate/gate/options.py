@@ -17,6 +17,7 @@ from kvgate.errors import NotAllowed
 GATES = {"G1": "g1_arrival", "G2": "g2_baseline", "G3": "g3_benefit", "G4": "g4_soak"}
 DEFAULT_LEDGER = "sqlite:///var/kvgate.db"
 DEFAULT_EVIDENCE = "var/evidence"
+DEFAULT_SOAKS = "var/soak"
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Options:
     trust: Path | None = None  # whose signatures count; without it the keys that the inventory names
     key: Path | None = None  # signs the start ticket
     party: str | None = None  # whose key that is
+    soaks: Path = Path(DEFAULT_SOAKS)  # where the soak that G4 judges is collected
 
 
 def gate_of(expression: str) -> str | None:
@@ -83,6 +85,7 @@ KNOWN = frozenset(
         "KVGATE_TRUST",
         "KVGATE_KEY",
         "KVGATE_PARTY",
+        "KVGATE_SOAKS",
     }
 )
 

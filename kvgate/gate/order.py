@@ -42,20 +42,33 @@ def allowed(
     options: Options, inventory: Inventory, agreement: Agreement, ledger: Ledger, resumed: str | None = None
 ) -> Allowed:
     """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
-    first = options.gate == "G1" and not ledger.runs(inventory.rack.campaign)
+    rack = inventory.rack
+    others = _other_names(ledger, inventory)
+    first = options.gate == "G1" and not others and not ledger.runs(rack.campaign)
     if first and options.key is None and options.party is None:  # nothing was signed that could be weighed
         return Allowed(ledger.head(), None)
     from kvgate.campaign import order, parties, standing
     from kvgate.campaign.documents import Documents
 
-    rack, at = inventory.rack, datetime.now(UTC)
+    at = datetime.now(UTC)
     trust = parties.trusted(inventory, options.trust)
     campaign = standing.read(ledger, rack.campaign, Documents(ledger, rack.campaign, trust, at))
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
-    if opening.obstacles:
-        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in opening.obstacles))
+    earlier = [standing.read(ledger, name, Documents(ledger, name, trust, at)) for name in others]
+    obstacles = [*opening.obstacles, *order.ended_elsewhere(earlier)]
+    if obstacles:
+        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
     return Allowed(campaign.head, before, _signer(options, inventory))
+
+
+def _other_names(ledger: Ledger, inventory: Inventory) -> list[str]:
+    """Campaigns under other names that ran on just this rack."""
+    rack = inventory.rack
+    same = [
+        run for run in ledger.runs() if run.fingerprint == inventory.fingerprint and run.simulated is rack.simulated
+    ]
+    return [name for name in dict.fromkeys(run.campaign for run in same) if name != rack.campaign]
 
 
 def _signer(options: Options, inventory: Inventory) -> Signer | None:

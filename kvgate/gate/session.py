@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ from kvgate.inventory.subjects import Thing
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
+    from checks.soak.facts import HostSoak
+    from kvgate.gate.soaked import Soaked
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, VerdictRow
 
@@ -53,7 +55,14 @@ class GateTest:
 
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
-        known = {"ask": ask, "measure": ask.measure, "terms": terms, "decide": decide_, "declared": declared}
+        known = {
+            "ask": ask,
+            "measure": ask.measure,
+            "soak": ask.soak,
+            "terms": terms,
+            "decide": decide_,
+            "declared": declared,
+        }
         return {name: known.get(name, self.thing) for name in self.parameters}
 
 
@@ -87,6 +96,8 @@ class GateSession:
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
+    journals: Callable[[str], Iterable[bytes]] | None = None  # segments of a host's soak as collected; None: none are
+    _soaked: Soaked | None = None
 
     def comparison(self) -> Comparison | None:
         """What differs from the stored verdicts and why; None for a run that is not judged again."""
@@ -142,6 +153,10 @@ class GateSession:
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
         self.identify(met)
+        if self.journals is not None:
+            for host in sorted(set(rehearsal.soaks)):
+                with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
+                    self._kept_journals().keep(host, self.journals(host))
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
@@ -188,7 +203,7 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers, self._kept_rounds)
+        asked = Asked(self.answers, self._kept_rounds, self._kept_journals)
         given: list[Verdict] = []
         try:
             with waiting():
@@ -214,6 +229,20 @@ class GateSession:
     def tried(self) -> Tried | None:
         """Rounds of load that clauses asked for; None where no clause did."""
         return self._tried
+
+    @property
+    def soaks(self) -> Mapping[str, HostSoak]:
+        """What the journals told that clauses asked for, by host."""
+        return self._soaked.known if self._soaked is not None else {}
+
+    def _kept_journals(self) -> Soaked:
+        """Journals of the soak, read from the evidence once each, when the first clause asks for one."""
+        if self._soaked is None:
+            from kvgate.gate.soaked import Soaked  # heavy, and only G4 needs it
+
+            assert self.answers is not None  # noqa: S101 - judged after looking
+            self._soaked = Soaked(self.answers)
+        return self._soaked
 
     def _kept_rounds(self) -> Tried:
         """Rounds of trials, read from the evidence once, when the first clause asks for any."""

@@ -182,6 +182,7 @@ class Started:
     session: GateSession
     still_owed: set[Owed]
     live: bool = True  # False when stored answers are judged
+    options: Options | None = None  # of a live run
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
@@ -190,9 +191,20 @@ class Started:
         """Ask every host what the tests need. Raises Unwritable when an answer could not be kept."""
         if self.live:
             self._transport, self._watch = transport_for(self.session.inventory), transport_for(self.session.inventory)
+            self._soak()
             self.session.look(tests, self._transport, progress, watch=self._watch, tell=tell)
             if self.session.evidence is not None:
                 self.session.answers = with_boots(self.session.answers, self.session.evidence)
+
+    def _soak(self) -> None:
+        """Bring in the journals that G4 judges."""
+        if self.session.gate != "G4" or self.options is None or self._watch is None:
+            return
+        from kvgate.gate import soaks
+
+        where, load = self.options.soaks, self.options.allow_load
+        self.session.journals, trouble = soaks.gather(self.session.inventory, self._watch, where, allow_load=load)
+        self.session.remarks += [str(phrase) for phrase in trouble]
 
     def __enter__(self) -> Started:
         return self
@@ -260,7 +272,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed}, earlier=earlier)
+    return Started(session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier)
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -313,7 +325,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)), earlier=(earlier,))
+    return Started(session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,))
 
 
 def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:

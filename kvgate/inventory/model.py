@@ -24,6 +24,7 @@ from kvgate.inventory.base import (
 )
 from kvgate.inventory.calendar import Calendar
 from kvgate.inventory.serving import Serving
+from kvgate.inventory.soak import Soak
 
 
 class Party(Strict):
@@ -250,4 +251,5 @@ class Rack(Strict):
     hosts: Mapping[Name, Host]
     fabric: Fabric | None = None
     serving: Serving | None = None
+    soak: Soak | None = None
     declared: tuple[Declaration, ...] = ()

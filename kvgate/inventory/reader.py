@@ -21,6 +21,7 @@ from kvgate.inventory.model import Rack
 from kvgate.inventory.plausible import impossible
 from kvgate.inventory.relations import contradictions
 from kvgate.inventory.serving_relations import serving_contradictions
+from kvgate.inventory.soak_relations import soak_contradictions
 from kvgate.inventory.strict_yaml import Document, Key
 
 _BRACKETS = re.compile(r"<[^<>]*>")
@@ -91,6 +92,7 @@ def _check(document: Document, folder: FilePath | None = None, *, rules: bool = 
     if rack is not None and rules:
         found += contradictions(document, rack)
         found += serving_contradictions(document, rack)
+        found += soak_contradictions(document, rack)
         found += impossible(document, rack)
         found += parties.one_file_each(document, rack)
         found += parties.good_keys(document, rack, folder) if folder is not None else ()

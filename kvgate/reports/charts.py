@@ -20,6 +20,28 @@ class Chart:
     html: str
 
 
+@dataclass(frozen=True)
+class Bar:
+    """A stretch of a timeline: from, to, what it is (one of the legend's names), and more about it."""
+
+    begin: float
+    end: float
+    name: str
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A moment of a timeline."""
+
+    at: float
+    text: str
+
+
+#: Colours of states, in the order of a legend; told apart without green and red.
+COLOURS = ("#3b75af", "#8fc1e3", "#c7b9e2", "#f0b323", "#b3261e", "#dddddd")
+
+
 def code() -> str:
     """Plotly's code for the head of a page."""
     return str(get_plotlyjs())
@@ -63,6 +85,42 @@ def lines(
     return _finished(figure, title, unit, logarithmic=logarithmic)
 
 
+def timeline(
+    title: str,
+    rows: Mapping[str, Sequence[Bar]],
+    marks: Mapping[str, Sequence[Mark]],
+    names: Sequence[str],
+    across: str,
+    alarm: str,
+) -> Chart:
+    """One row a host, its stretches in the colours of ``names``, a mark for each alarm; can be zoomed to a minute."""
+    figure = go.Figure(layout={"barmode": "overlay", "legend": {"orientation": "h", "y": 1.25}})
+    for place, name in enumerate(names):
+        found = [(host, bar) for host, bars_of in rows.items() for bar in bars_of if bar.name == name]
+        figure.add_bar(
+            name=name,
+            orientation="h",
+            y=[host for host, _ in found],
+            base=[bar.begin for _, bar in found],
+            x=[bar.end - bar.begin for _, bar in found],
+            marker_color=COLOURS[place % len(COLOURS)],
+            hovertext=[f"{name} {bar.more} {bar.begin:.2f} - {bar.end:.2f}" for _, bar in found],
+            hoverinfo="text+y",
+        )
+    seen = [(host, mark) for host, found_marks in marks.items() for mark in found_marks]
+    figure.add_scatter(
+        name=alarm,
+        mode="markers",
+        x=[mark.at for _, mark in seen],
+        y=[host for host, _ in seen],
+        text=[mark.text for _, mark in seen],
+        hoverinfo="text+x+y",
+        marker={"symbol": "triangle-down", "size": 9, "color": "#000000"},
+    )
+    figure.update_xaxes(title=across)
+    return _finished(figure, title, "", logarithmic=False)
+
+
 def _middle(values: Sequence[float]) -> float:
     ordered = sorted(values)
     half = len(ordered) // 2
@@ -77,6 +135,9 @@ def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) ->
         template="plotly_white",
         showlegend=True,
     )
-    figure.update_yaxes(title=unit, type="log" if logarithmic else "linear", rangemode="tozero")
+    if any(trace.orientation == "h" for trace in figure.data if trace.type == "bar"):
+        figure.update_yaxes(type="category")
+    else:
+        figure.update_yaxes(title=unit, type="log" if logarithmic else "linear", rangemode="tozero")
     html = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
     return Chart(title, str(html))

@@ -9,6 +9,7 @@ import signal
 import sys
 from pathlib import Path
 
+from lab.engine import process
 from lab.engine.core import Engine
 from lab.engine.faults import FAULTS, named
 from lab.engine.knobs import Knobs, joined
@@ -29,6 +30,9 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--chunk", type=int, default=256)
     parser.add_argument("--read", type=float, default=6.8e9, help="bytes a second that the modelled device reads")
     parser.add_argument("--pace", type=float, default=0.05, help="real seconds for each second of the engine")
+    parser.add_argument("--worker-port", type=int, default=0, help="port of the first worker's page, the others follow")
+    parser.add_argument("--start", type=Path, metavar="PIDFILE", help="go into the background once it listens")
+    parser.add_argument("--stop", type=Path, metavar="PIDFILE", help="end the engine that --start left there")
     parser.add_argument(
         "--fault", action="append", default=[], metavar="NAME", help=", ".join(one.name for one in FAULTS)
     )
@@ -44,7 +48,7 @@ def made(asked: argparse.Namespace) -> Server:
     )  # fmt: skip
     knobs = joined(Knobs(), *(named(name).knobs for name in asked.fault))
     store = FolderStore(asked.store, shape) if asked.store else None
-    return Server(Engine(shape, knobs, store), asked.pace, asked.port)
+    return Server(Engine(shape, knobs, store), asked.pace, asked.port, first_worker=asked.worker_port)
 
 
 async def _serve(server: Server) -> None:
@@ -62,8 +66,14 @@ async def _serve(server: Server) -> None:
 
 def main(words: list[str]) -> int:
     """Serve until a signal comes."""
+    asked = parsed(words)
+    if asked.stop:
+        return process.stop(asked.stop)
+    if asked.start:
+        place = words.index("--start")
+        return process.start(words[:place] + words[place + 2 :], asked.port, asked.start)
     try:
-        server = made(parsed(words))
+        server = made(asked)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2

@@ -19,9 +19,15 @@ _STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
 
 
 class Server:
-    """Serves one engine on loopback. ``pace``: a second of the engine takes so many real ones."""
+    """Serves one engine on loopback. ``pace``: a second of the engine takes so many real ones.
 
-    def __init__(self, engine: Engine, pace: float = 1.0, port: int = 0, vocabulary: int = 151_936) -> None:
+    ``port`` and ``first_worker`` 0 take free ports; else the workers' pages are on ``first_worker`` and those after it.
+    """
+
+    def __init__(
+        self, engine: Engine, pace: float = 1.0, port: int = 0, vocabulary: int = 151_936, first_worker: int = 0
+    ) -> None:
+        self.first_worker = first_worker
         self.engine, self.pace, self.port, self.vocabulary = engine, pace, port, vocabulary
         self.worker_ports: list[int] = []
         self._began = time.monotonic()
@@ -48,14 +54,16 @@ class Server:
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[Server]:
-        """Start the process and listen, on ``port`` and on a port of each worker after it."""
+        """Start the process and listen: each worker, then the engine, so that who reaches it reaches all."""
         self.engine.start(self.now)
-        runners = [await self._listen(self._engine(), self.port)]
-        self.port = runners[0].addresses[0][1]
         workers = self.engine.shape.ranks if self.engine.shape.kind.startswith("lmcache") else 0
-        for rank in range(workers):
-            runners.append(await self._listen(self._worker(rank), 0))
-        self.worker_ports = [runner.addresses[0][1] for runner in runners[1:]]
+        runners = [
+            await self._listen(self._worker(rank), self.first_worker and self.first_worker + rank)
+            for rank in range(workers)
+        ]
+        self.worker_ports = [runner.addresses[0][1] for runner in runners]
+        runners.append(await self._listen(self._engine(), self.port))
+        self.port = runners[-1].addresses[0][1]
         try:
             yield self
         finally:

@@ -13,10 +13,22 @@ __all__ = ["Fault", "chinese", "every"]
 
 def every() -> dict[str, Fault]:
     """Return all faults by name. Raises ValueError when two share a name."""
-    from lab.faults import accelerators, connections, disks, fabric, hosts, nics, roce, storage, trouble, volumes
+    from lab.faults import (
+        accelerators,
+        connections,
+        disks,
+        fabric,
+        hosts,
+        nics,
+        roce,
+        serving,
+        storage,
+        trouble,
+        volumes,
+    )
 
     found: dict[str, Fault] = {}
-    for module in (disks, storage, nics, roce, connections, hosts, accelerators, trouble, volumes, fabric):
+    for module in (disks, storage, nics, roce, connections, hosts, accelerators, trouble, volumes, fabric, serving):
         for fault in module.FAULTS:
             if fault.name in found:
                 raise ValueError(f"fault {fault.name!r} is defined twice")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lab.load.fabric import Cable
 from lab.load.model import Trouble
 from lab.machine import Edit
+from lab.serving.model import Flaw
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Fault:
     ``undecided`` those that cannot be told any more; every other clause must come out as on the healthy rack. ``platform`` is the node
     type the fault needs (``rocm``, ``ascend``, ``nvidia``) or empty. ``behaviour`` is a fault of the host itself:
     ``changed-host-key``, ``refuse-login``, ``silent``, ``close-early``, ``garbage``, ``banner``, ``cut-in-batch``, ``down``, ``slow``.
-    ``load`` is what is wrong with load that is made on the host.
+    ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Fault:
     platform: str = ""
     behaviour: str = ""
     load: tuple[Trouble | Cable, ...] = ()
+    serving: tuple[Flaw, ...] = ()
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""

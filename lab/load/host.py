@@ -14,6 +14,8 @@ from typing import Any
 from lab.load.fabric import FabricHost
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
+from lab.serving.host import ServingHost
+from lab.serving.model import Flaw
 
 _HERE = Path(__file__).parent
 _PERCENTILES = {50.0: 0.95, 90.0: 1.2, 95.0: 1.35, 99.0: 1.7, 99.9: 2.3}
@@ -34,9 +36,19 @@ class LoadHost:
     runs: dict[str, int] = field(default_factory=dict)
     moved: dict[str, list[float]] = field(default_factory=dict)
     fabric: FabricHost | None = None
+    boot: str = ""
+    flaws: tuple[Flaw, ...] = ()
+    serving: ServingHost | None = None
+
+    def __post_init__(self) -> None:
+        self.serving = ServingHost(
+            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+        )
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.serving is not None and (found := self.serving.answer(line)) is not None:
+            return found
         try:
             words = shlex.split(line)
         except ValueError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import certificates, fan_out, gate, table
+from bench import certificates, fan_out, gate, soak, table
 from bench.sample import Sample
 
 
@@ -56,3 +56,11 @@ def test_ratios_are_to_plain_ssh_with_as_many_hosts() -> None:
     samples += [Sample("ssh", 1, 9.0, 9.0, 1, 10, 5, 0)]
     [row] = [row for row in table.rows(samples) if "**kvgate**" in row]
     assert row.startswith("| 8 | **kvgate** | 1.00 | 0.50 | 0.10 | 0.50 |")
+
+
+def test_a_soak_is_judged_from_its_samples(tmp_path: Path) -> None:
+    few, many = soak.measure(1, 2, [100_000, 500], tmp_path)
+    assert few["hours"] == many["hours"] == 1
+    assert few["rows"] == many["rows"] > 5000
+    assert few["files"] < many["files"]
+    assert many["peak_mb"] > 50

@@ -13,7 +13,10 @@ import click
 import pytest
 
 from kvgate.cli import main
+from kvgate.inventory import reader
+from kvgate.soak.store import Store
 from tests.cli.conftest import ROOT, Kvgate, Stored, started
+from tests.soak.rack import inventory
 
 PAGE = (ROOT / "runbooks" / "json.md").read_text("utf-8")
 Key = tuple[str, ...]
@@ -72,6 +75,25 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         assert kvgate("certify", stored.run, *words).exit_code == 0
         return told("verify", cert, "--trust", trust)
 
+    def soaked(verb: str) -> Any:
+        file = tmp_path / "rack.yaml"
+        file.write_text(
+            inventory(tmp_path / "hosts", ports=(1, 1))
+        )  # where nobody answers: every key is there all the same
+        words = ["soak", verb, "--soaks", tmp_path / "soaks", "--json"]
+        if verb == "schedule":
+            at = ("--at", "2099-01-01 10:00", "--units", tmp_path / "units")
+            kvgate(*words, "--inventory", file, "--allow-load", *at)
+            return json.loads(kvgate(*words).stdout)
+        about = {"fingerprint": reader.read(file).fingerprint, "begun": "2026-11-29", "plans": {}, "scale": 1}
+        Store.create(tmp_path / "soaks", "soak-t", about)
+        if (
+            verb == "start"
+        ):  # where a host does not answer nothing is begun: what the verb would print is that of the others
+            verb = "status"
+            words[1] = verb
+        return json.loads(kvgate(*words, "--inventory", file).stdout)
+
     def outputs(command: str) -> list[Any]:
         if command == "runs":
             return [told("runs", *stored.words)]
@@ -99,6 +121,8 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
             good.write_text("acceptance: overlay.yaml\n" + (ROOT / "inventories" / "demo.yaml").read_text("utf-8"))
             (tmp_path / "bad.yaml").write_text("rack: <x>\n")
             return [told("inventory", "check", good), told("inventory", "check", tmp_path / "bad.yaml")]
+        if command.startswith("soak "):
+            return [soaked(command.split()[1])]
         if command in ("inventory draft", "doctor"):
             with serve() as rack:
                 if command == "doctor":

@@ -37,7 +37,7 @@ def soaking(tmp_path: Path) -> Iterator[Path]:
 
 
 def marked(soak: str = "soak-test") -> int:
-    probe = running(f"kvgate:{soak}")
+    probe = running(f"kvgate:{soak}:here")
     return probe.parse(
         subprocess.run(["sh", "-c", probe.command()], capture_output=True, text=True, check=True).stdout
     ).ours

@@ -21,7 +21,7 @@ _STOPS = 75.0  # seconds that it has to end: its loads get TERM first
 _QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
 
-def read(path: Path) -> dict[str, Any]:
+def small(path: Path) -> dict[str, Any]:
     """A small file as an object; empty where there is none or it makes no sense."""
     try:
         found = json.loads(path.read_text("ascii"))
@@ -36,12 +36,12 @@ def status(folder: Path) -> dict[str, Any]:
     ``running``; ``ended`` as its exit.json says; ``vanished``: it began, lives no more and left no word (``rebooted`` says
     that the host did); ``absent``: it never began.
     """
-    state, done, plan = read(folder / "state.json"), read(folder / "exit.json"), read(folder / "plan.json")
+    state, done, plan = small(folder / "state.json"), small(folder / "exit.json"), small(folder / "plan.json")
     boot, at = boot_id(), now()
     found: dict[str, Any] = {
         "folder": str(folder), "soak": plan.get("soak", ""), "host": plan.get("host", ""), "scale": plan.get("scale", 0),
         "seconds": plan.get("seconds", 0), "boot": boot, "utc": at.utc, "mono": round(at.mono, 6),
-        "origin": read(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
+        "origin": small(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
         "segments": [[number, path.stat().st_size] for number, path in segments(folder)] if folder.is_dir() else [],
     }  # fmt: skip
     if not state:
@@ -60,8 +60,8 @@ def start(folder: Path) -> dict[str, Any]:
     before = status(folder)
     if before["state"] in ("running", "ended"):
         return {**before, "did": "attached"}
-    end_marked(str(before["soak"]))  # what a killed worker left running
-    plan = read(folder / "plan.json")
+    end_marked(mark_of(before))  # what a killed worker left running
+    plan = small(folder / "plan.json")
     tried: list[str] = []
     for way in (_system, _user, _process):
         trouble = way(folder, plan)
@@ -79,9 +79,14 @@ def start(folder: Path) -> dict[str, Any]:
     return {**status(folder), "did": "failed", "tried": tried, "log": said}
 
 
-def unit_of(soak: str) -> str:
+def unit_of(plan: dict[str, Any]) -> str:
     """Name of the transient unit."""
-    return f"kvgate-{soak}.service"
+    return f"kvgate-{plan['soak']}-{plan['host']}.service"
+
+
+def mark_of(plan: dict[str, Any]) -> str:
+    """What every load of this soak on this host carries in its environment."""
+    return f"kvgate:{plan['soak']}:{plan['host']}"
 
 
 def properties(plan: dict[str, Any]) -> list[str]:
@@ -100,7 +105,7 @@ def command(folder: Path, plan: dict[str, Any], *, user: bool) -> list[str]:
     mark = "KVGATE_SOAK_UNIT=user" if user else "KVGATE_SOAK_UNIT=system"
     log = f"--property=StandardError=append:{folder / 'worker.log'}"
     name = [
-        f"--unit={unit_of(plan['soak'])}",
+        f"--unit={unit_of(plan)}",
         "--collect",
         "--no-block",
         f"--setenv={mark}",
@@ -166,7 +171,7 @@ def stop(folder: Path) -> dict[str, Any]:
         pid, begun = int(found["started"]["pid"]), str(found["started"]["start"])
         kind = found["started"]["unit"]
         asked = kind != "process" and _ask(
-            ["systemctl", *(["--user"] if kind == "user" else []), "stop", unit_of(str(found["soak"]))], "stop"
+            ["systemctl", *(["--user"] if kind == "user" else []), "stop", unit_of(found)], "stop"
         )
         if asked is not None and living(pid, begun):
             with contextlib.suppress(OSError):
@@ -177,13 +182,13 @@ def stop(folder: Path) -> dict[str, Any]:
         if living(pid, begun):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
-    left = end_marked(str(found["soak"]))
+    left = end_marked(mark_of(found))
     return {**status(folder), "did": "stopped", "left": left}
 
 
-def end_marked(soak: str) -> int:
-    """Kill every process that carries the mark of the soak; how many still live."""
-    mark = f"KVGATE_LOAD=kvgate:{soak}".encode()
+def end_marked(name: str) -> int:
+    """Kill every process that carries the mark; how many still live."""
+    mark = f"KVGATE_LOAD={name}".encode()
     for _ in range(20):
         pids = [pid for pid in map(int, filter(str.isdigit, os.listdir("/proc"))) if _marked(pid, mark)]
         for pid in pids:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import selectors
+import sys
 from typing import Any, Callable
 
 from .children import Child
@@ -32,7 +34,7 @@ class Load:
             selector,
         )
         self._first, self._every = float(config.get("first", 0)) / scale, float(config.get("every", 0)) / scale
-        self._limit = float(config["limit"]) / scale
+        self._limit, self._long = float(config["limit"]) / scale, float(config.get("turn", 3600)) / scale
         self._mark = mark if config.get("mark", True) else ""
         self._turn, self._again_at, self._number = 0, 0.0, 0
         self.child: Child | None = None
@@ -70,7 +72,11 @@ class Load:
 
     def _begin(self, at: float, number: int) -> None:
         self._number = number
-        argv = [str(word) for word in self._config["argv"]]
+        argv = self._words(at)
+        if (why := self._place()) is not None:
+            self._again_at = at + 60.0
+            self._tell(self.name, {"event": "missed", "number": number, "why": why})
+            return
         line = self._line if self._config.get("output") == "lines" else None
         try:
             self.child = Child(
@@ -82,6 +88,29 @@ class Load:
             return
         told = {"event": "begin", "number": number, "pid": self.child.pid, "argv": json.dumps(argv)}
         self._tell(self.name, {**told, "scheduled": bool(self._config.get("scheduled", False))})
+
+    def _words(self, at: float) -> list[str]:
+        rota = self._config.get("rota")
+        words = rota[int((at - self._origin) / self._long) % len(rota)] if rota else self._config["argv"]
+        own = [sys.executable, self._config.get("worker", "")]
+        return [part for word in words for part in (own if word == "{worker}" else [str(word)])]
+
+    def _place(self) -> str | None:
+        """Make the folder of the load, below its mount; why it may not begin, if it may not."""
+        mount, needs = self._config.get("mount"), int(self._config.get("needs", 0))
+        try:
+            if mount and not os.path.ismount(mount):
+                return f"nothing is mounted at {mount}"
+            if self._config.get("folder"):
+                os.makedirs(self._config["folder"], 0o700, exist_ok=True)
+            if mount and needs:
+                room = os.statvfs(mount)
+                held = sum(one.stat().st_size for one in os.scandir(self._config["folder"]) if one.is_file())
+                if room.f_bavail * room.f_frsize + held < needs:
+                    return f"{mount} has less than {needs} bytes free"
+        except OSError as error:
+            return f"{error.filename or mount}: {error.strerror}"
+        return None
 
     def _line(self, line: str) -> None:
         self._tell(self.name, {"event": "line", "number": self._number, "line": line})

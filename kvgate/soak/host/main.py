@@ -26,7 +26,7 @@ def main(words: list[str]) -> int:
     os.umask(0o077)
     if verb == "list":
         base = Path(rest[0])
-        found = [launch.status(one) for one in sorted(base.iterdir()) if one.is_dir()] if base.is_dir() else []
+        found = [launch.status(one.parent) for one in sorted(base.glob("*/*/plan.json"))]
         print(canonical({"soaks": found}))
         return 0
     folder = Path(rest[0])
@@ -59,15 +59,41 @@ def _run(folder: Path) -> int:
 
 
 def _read(folder: Path, number: int, offset: int, most: int) -> int:
-    """Print whole lines of a segment after ``offset``, compressed: at most ``most`` bytes, and all of them on the disk here."""
-    path = dict(segments(folder)).get(number)
-    if path is None:
+    """Print whole lines from an offset of a segment on, at most ``most`` bytes or one line, all of them on the disk here.
+
+    Compressed; inside, a line ``more 0`` or ``more 1`` (there is more to ask for), then for each segment a line
+    ``number length`` and so many bytes.
+    """
+    there = segments(folder)
+    if number not in dict(there):
         return 44
+    frames, left, more = [], most, 0
+    for one, path in there:
+        if one < number:
+            continue
+        if left <= 0:
+            more = 1
+            break
+        whole = _whole(path, offset if one == number else 0, left)
+        if whole:
+            frames.append(b"%d %d\n%s" % (one, len(whole), whole))
+            left -= len(whole)
+        if (offset if one == number else 0) + len(whole) < path.stat().st_size:
+            more = 1 if whole else 0
+            break
+    sys.stdout.buffer.write(zlib.compress(b"more %d\n%s" % (more, b"".join(frames)), 6))
+    sys.stdout.buffer.flush()
+    return 0
+
+
+def _whole(path: Path, offset: int, most: int) -> bytes:
     with path.open("rb") as file:
         os.fsync(file.fileno())
         file.seek(offset)
         data = file.read(most)
-    whole = data[: data.rfind(b"\n") + 1]
-    sys.stdout.buffer.write(zlib.compress(whole, 6))
-    sys.stdout.buffer.flush()
-    return 0
+        while data and b"\n" not in data:  # a line longer than that comes whole
+            more = file.read(most)
+            if not more:
+                break
+            data += more
+    return data[: data.rfind(b"\n") + 1]

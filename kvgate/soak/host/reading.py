@@ -58,6 +58,15 @@ def _files(folder: str, wanted: list[str]) -> dict[str, Any]:
     return found
 
 
+def controller(serial: str) -> str:
+    """Today's name of the NVMe controller with a serial. Raises OSError where not exactly one has it."""
+    found = [one for one in names("/sys/class/nvme") if (text(f"/sys/class/nvme/{one}/serial") or "").strip() == serial]
+    local = [one for one in found if text(f"/sys/class/nvme/{one}/transport") == "pcie"]
+    if len(local) != 1:
+        raise OSError(f"{len(local)} local controllers have serial {serial}")
+    return f"/dev/{local[0]}"
+
+
 def disk(config: Config, tick: int) -> Values:
     """Counters of every block device."""
     found: Values = {}

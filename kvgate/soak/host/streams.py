@@ -9,7 +9,7 @@ from typing import Any, Callable
 from .apart import Apart, metrics
 from .children import Child
 from .kernel import KernelLog
-from .reading import READERS, Config, Values
+from .reading import READERS, Config, Values, controller
 
 _APART: dict[str, Callable[[Config, int], Values]] = {"space": READERS["space"], "metrics": metrics}
 
@@ -70,11 +70,12 @@ class Stream:
                 (self.tick, {"": {"error": "the tools of the tick before have not ended since %.0f s" % (at - since)}})
             ]
         self._asked, self._found = self.tick, {}
-        for subject, argv in self._config["commands"].items():
+        for subject, words in self._config["commands"].items():
             try:
+                argv = [controller(subject) if word == "{controller}" else word for word in words]
                 self._running[subject] = Child(argv, at, self._limit, self._selector)
             except OSError as error:
-                self._found[subject] = {"error": "%s: %s" % (argv[0], error.strerror)}
+                self._found[subject] = {"error": "%s: %s" % (words[0], error.strerror or error)}
         return []
 
     def _later(self, at: float) -> list[tuple[int, Values]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from .children import Child
 from .journal import Entry, Full, Journal, Values, canonical, digest, write_whole
+from .launch import mark_of
 from .loads import Load
 from .reading import text
 from .streams import Stream
@@ -95,7 +96,7 @@ class Worker:
         place = self.folder / "worker.pyz"
         return digest(place.read_bytes()) if place.exists() else ""
 
-    def say(self, kind: str, stream: str, values: Values, tick: int | None = None, at: Now | None = None) -> None:
+    def add(self, kind: str, stream: str, values: Values, tick: int | None = None, at: Now | None = None) -> None:
         """Add a line; it is written at the end of this turn of the loop."""
         if self._held > _MOST:
             self._dropped += 1
@@ -104,7 +105,7 @@ class Worker:
         self._held += 200 + sum(len(str(fields)) for fields in values.values()) if self._full else 0
 
     def _tell(self, name: str, fields: dict[str, Any]) -> None:
-        self.say("event", "load", {name: fields})
+        self.add("event", "load", {name: fields})
 
     def write(self, *, whatever: bool = False) -> None:
         """Write what waits, if it waits long enough or holds a sample."""
@@ -152,7 +153,14 @@ class Worker:
         own = self.plan["streams"].get("worker", {"every": 60})
         ours = Stream("worker", {**own}, self.scale, origin, self._writer, self.selector)
         loads = [
-            Load(one, self.scale, origin, f"kvgate:{self.plan['soak']}", self._tell, self.selector)
+            Load(
+                {**one, "worker": str(self.folder / "worker.pyz")},
+                self.scale,
+                origin,
+                mark_of(self.plan),
+                self._tell,
+                self.selector,
+            )
             for one in self.plan["loads"]
         ]
         timed: list[Stream | Load] = [*streams, ours, *loads]
@@ -178,12 +186,12 @@ class Worker:
             if at >= stream.due:
                 self._late = max(self._late, at - stream.due)
             for tick, values in stream.take(at):
-                self.say("sample", stream.name, values, tick)
+                self.add("sample", stream.name, values, tick)
         for load in loads:
             load.step(at, self.journal.seq + len(self._waiting) + 1)
         if at >= ours.due:
             ours.skip(at + 1e-9)
-            self.say("sample", "worker", {"worker": self.cost()}, ours.tick)
+            self.add("sample", "worker", {"worker": self.cost()}, ours.tick)
             self._late = 0.0
 
     def _wait(self, due: float, streams: list[Stream], loads: list[Load]) -> None:
@@ -218,9 +226,9 @@ class Worker:
         offset = self._drift(at)
         stepped, slept = (new - old for new, old in zip(offset, self._offset))
         if abs(slept) > _STEP:
-            self.say("event", "soak", {"soak": {"event": "suspended", "seconds": round(slept, 6)}})
+            self.add("event", "soak", {"soak": {"event": "suspended", "seconds": round(slept, 6)}})
         if abs(stepped - slept) > _STEP:
-            self.say("event", "soak", {"soak": {"event": "clock", "stepped": round(stepped - slept, 6)}})
+            self.add("event", "soak", {"soak": {"event": "clock", "stepped": round(stepped - slept, 6)}})
         self._offset = offset
         return at.mono
 
@@ -247,7 +255,7 @@ class Worker:
     def _end(self, streams: list[Stream], loads: list[Load]) -> int:
         begun = time.monotonic()
         if self.why == "stopped":
-            self.say("event", "soak", {"soak": {"event": "stop"}})
+            self.add("event", "soak", {"soak": {"event": "stop"}})
         for load in loads:
             load.end(begun, "stopped")
         for stream in streams:
@@ -263,7 +271,7 @@ class Worker:
             self._clean(argv)
         cost = self.cost()
         fields = {"why": self.why, "status": 0, "cpu_seconds": cost["cpu_seconds"], "rss_bytes": cost["rss_bytes"]}
-        self.say("end", "", {"end": {**fields, "wall_seconds": round(time.monotonic() - self.start.mono, 3)}})
+        self.add("end", "", {"end": {**fields, "wall_seconds": round(time.monotonic() - self.start.mono, 3)}})
         self.write(whatever=True)
         status = 0 if self._full is None else 1
         done = {
@@ -283,7 +291,7 @@ class Worker:
                 load.step(time.monotonic(), 0)
         for stream in streams:
             for tick, values in stream.take(min(time.monotonic(), stream.due - 1e-6)):
-                self.say("sample", stream.name, values, tick)
+                self.add("sample", stream.name, values, tick)
         for key, _ in self.selector.select(0.1):
             if key.data is None:
                 self._drain()

@@ -1,0 +1,270 @@
+"""When a soak ended as it began: latency, throughput, heat, memory, descriptors, room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+
+from checks.phrase import Phrase, joined, say
+from checks.soak.errors import unmoved
+from checks.soak.facts import HostSoak
+from checks.soak.gauges import Gauge
+from checks.soak.judging import count, finished, untold, when
+from checks.soak.requests import Hour, Requests
+from checks.statistics.changes import changes
+from checks.statistics.steadiness import trend
+from checks.verdict import Outcome, Quantity, Verdict
+
+_NAMED = 4
+_SHORTEST = 900.0  # seconds that an hour must have given to be compared
+
+
+def latency_kept(
+    soaks: Mapping[str, HostSoak], load: str, first: tuple[float, float], last: float, p50: float, p99: float
+) -> Verdict:
+    """The last hours answer as fast as the first: p50 and p99 of the time to the first token, concurrency by concurrency."""
+    required = say(
+        "last {last:g} h against hours {begin:g} to {end:g}: p50 at most +{p50:g} %, p99 at most +{p99:g} %",
+        last=last, begin=first[0], end=first[1], p50=p50, p99=p99,
+    )  # fmt: skip
+
+    def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
+        early = [one for one in hours if first[0] <= one.hour < first[1]]
+        late = [one for one in hours if one.hour >= soak.plan.seconds / 3600 - last]
+        if not early or not late:
+            note = say("{host} at concurrency {level}: no hour to compare at one of the ends", host=host, level=level)
+            return Verdict.undecided(note, required), 0.0
+        rise50 = (median(one.ttft_p50 for one in late) / median(one.ttft_p50 for one in early) - 1) * 100
+        rise99 = (median(one.ttft_p99 for one in late) / median(one.ttft_p99 for one in early) - 1) * 100
+        measured = say(
+            "{host} at concurrency {level}: p50 {rise50:+.2f} %, p99 {rise99:+.2f} %",
+            host=host, level=level, rise50=rise50, rise99=rise99,
+        )  # fmt: skip
+        note = say("last window from {when}", when=when(late[0].hour * 60))
+        holds = bool(rise50 <= p50 and rise99 <= p99)
+        return Verdict.of(holds, measured, required, "%", note=note, quantities=count("p50", rise50, "%")), rise50
+
+    return _each_level(soaks, load, required, judge)
+
+
+def latency_steady(soaks: Mapping[str, HostSoak], load: str, percent: float, least: int) -> Verdict:
+    """Neither a trend nor a change of level of the hourly medians moves the time to the first token by ``percent``."""
+    required = say("no trend and no change of level above {percent:g} percent in hourly medians", percent=percent)
+    return _steady(soaks, load, required, percent, least, lambda one: one.ttft_p50, rising=True)
+
+
+def throughput_kept(soaks: Mapping[str, HostSoak], load: str, share: float, percent: float, least: int) -> Verdict:
+    """Every hour gives its share of the median, and no trend or change of level takes ``percent`` away."""
+    required = say(
+        "every hour at least {share:g} percent of the median; no falling trend or level above {percent:g} %",
+        share=share * 100, percent=percent,
+    )  # fmt: skip
+
+    def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
+        del soak
+        rates = {one.hour: one.tokens_per_second for one in hours if one.seconds >= _SHORTEST}
+        if not rates:
+            note = say("{host} at concurrency {level}: no whole hour", host=host, level=level)
+            return Verdict.undecided(note, required), 0.0
+        middle = median(rates.values())
+        worst = min(rates, key=lambda hour: rates[hour])
+        part = rates[worst] / middle if middle > 0 else 0.0
+        measured = say(
+            "{host} at concurrency {level}: worst hour {part:.1f} percent of {middle:,.0f} tokens/s",
+            host=host, level=level, part=part * 100, middle=middle,
+        )  # fmt: skip
+        return (
+            Verdict.of(
+                part >= share,
+                measured,
+                required,
+                "%",
+                note=when(worst * 60),
+                quantities=count("worst hour", part * 100, "%"),
+            ),
+            -part,
+        )
+
+    whole = _each_level(soaks, load, required, judge)
+    if whole.outcome is not Outcome.PASS:
+        return whole
+    steady = _steady(soaks, load, required, percent, least, lambda one: one.tokens_per_second, rising=False)
+    return steady if steady.outcome is not Outcome.PASS else whole
+
+
+_Judge = Callable[[str, HostSoak, int, Sequence[Hour]], tuple[Verdict, float]]
+
+
+def _each_level(soaks: Mapping[str, HostSoak], load: str, required: Phrase, judge: _Judge) -> Verdict:
+    """The worst of all hosts and concurrencies; of equals the one furthest off."""
+    found: list[tuple[Verdict, float]] = []
+    for host, soak in sorted(soaks.items()):
+        if all(one.name != load for one in soak.plan.loads):
+            continue
+        told = soak.requests.get(load, "no request")
+        if not isinstance(told, Requests):
+            return Verdict.undecided(say("{host}: {why}", host=host, why=told), required)
+        levels = sorted({one.concurrency for one in told.hours})
+        if not levels:
+            return Verdict.undecided(say("{host}: no request completed", host=host), required)
+        for level in levels:
+            verdict, far = judge(host, soak, level, [one for one in told.hours if one.concurrency == level])
+            found.append((finished(soak, verdict), far))
+    if not found:
+        return Verdict.undecided(say("no plan has the load {load}", load=load), required)
+    order = (Outcome.STOP, Outcome.UNDECIDED, Outcome.PASS)
+    return min(found, key=lambda one: (order.index(one[0].outcome), -one[1]))[0]
+
+
+def _steady(
+    soaks: Mapping[str, HostSoak], load: str, required: Phrase, percent: float, least: int,
+    value: Callable[[Hour], float], *, rising: bool,
+) -> Verdict:  # fmt: skip
+    told_of = 0
+
+    def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
+        nonlocal told_of
+        del soak
+        mine = [one for one in hours if one.seconds >= _SHORTEST]
+        if len(mine) < least:
+            note = say(
+                "{host} at concurrency {level}: {count} hours, too few for a trend",
+                host=host,
+                level=level,
+                count=len(mine),
+            )
+            return Verdict.of(True, say("not weighed"), required, note=note), -1.0
+        told_of += 1
+        values = [value(one) for one in mine]
+        drift = trend([float(one.hour) for one in mine], values)
+        sign = 1 if rising else -1
+        moved = [one for one in changes(values) if sign * one.percent > percent]
+        measured = say(
+            "{host} at concurrency {level}: trend {drift:+.2f} percent over the soak, changes of level {count}",
+            host=host, level=level, drift=drift.change_percent, count=len(moved),
+        )  # fmt: skip
+        since: Phrase | None = None
+        if moved:
+            since = say(
+                "{percent:+.1f} percent from {when}",
+                percent=moved[0].percent,
+                when=when(mine[moved[0].place].hour * 60),
+            )
+        holds = bool(sign * drift.change_percent <= percent and not moved)
+        far = sign * drift.change_percent
+        return Verdict.of(
+            holds, measured, required, "%", note=since, quantities=count("trend", drift.change_percent, "%")
+        ), far
+
+    verdict = _each_level(soaks, load, required, judge)
+    if verdict.outcome is Outcome.PASS and told_of == 0:
+        return Verdict.undecided(say("no concurrency has {least} whole hours", least=least), required)
+    return verdict
+
+
+def cool(soak: HostSoak) -> Verdict:
+    """Nothing throttled for heat (by difference: what is long past does not count), and no sensor reached its limit."""
+    required = say("no throttling, every sensor below its own limit")
+    hot = []
+    limits = {
+        (one.subject, one.field): one.low
+        for field in ("max", "critical")
+        for one in soak.gauge("thermal", field)
+        if one.low > 0
+    }
+    for one in soak.gauge("thermal", "celsius"):
+        known = [limits[one.subject, field] for field in ("max", "critical") if (one.subject, field) in limits]
+        if known and one.high >= min(known):
+            hot.append((one, min(known)))
+    if hot:
+        parts = [
+            say(
+                "{sensor} {celsius:.0f} C of {limit:.0f} C in {when}",
+                sensor=one.subject, celsius=one.high, limit=limit, when=when(one.high_at),
+            )
+            for one, limit in hot[:_NAMED]
+        ]  # fmt: skip
+        return Verdict.of(False, joined(parts), required, "C", quantities=count("sensors", len(hot)))
+    throttled = unmoved(soak, "heat", ())
+    if throttled.outcome is Outcome.STOP:
+        return throttled
+    if (why := untold(soak, ("thermal",), required)) is not None:
+        return why
+    if back := [one for one in soak.counted["heat"].moved if one.back is not None]:
+        return Verdict.undecided(
+            say("{subject} {field} went backwards in {when}", subject=back[0].subject, field=back[0].field, when=when(back[0].back)),
+            required,
+        )  # fmt: skip
+    highest = max(soak.gauge("thermal", "celsius"), key=lambda one: one.high, default=None)
+    if highest is None:
+        return Verdict.undecided(say("no sensor told a temperature"), required)
+    measured = say("highest {sensor} {celsius:.0f} C", sensor=highest.subject, celsius=highest.high)
+    return finished(soak, Verdict.of(True, measured, required, "C", quantities=count("highest", highest.high, "C")))
+
+
+def memory_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
+    """Free memory does not shrink and no process grows: Theil-Sen over hourly medians, added up over the soak."""
+    required = say("at most {percent:g} percent over the soak", percent=percent)
+    rows = [(one, -1) for one in soak.gauge("memory", "MemAvailable")]
+    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "rss_bytes")]
+    return _leak(soak, rows, ("memory",), required, percent, least)
+
+
+def descriptors_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
+    """Neither the host's open files nor those of a process grow."""
+    required = say("at most {percent:g} percent over the soak", percent=percent)
+    rows = [(one, 1) for one in soak.gauge("load", "files")]
+    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "fds")]
+    return _leak(soak, rows, ("load",), required, percent, least)
+
+
+def _leak(
+    soak: HostSoak,
+    rows: Sequence[tuple[Gauge, int]],
+    streams: Sequence[str],
+    required: Phrase,
+    percent: float,
+    least: int,
+) -> Verdict:
+    if (why := untold(soak, streams, required)) is not None:
+        return why
+    found: list[tuple[float, Gauge]] = []
+    for one, sign in rows:
+        if len(one.hours) < least or median(value for _, value in one.hours) <= 0:
+            continue
+        drift = trend([float(hour) for hour, _ in one.hours], [value for _, value in one.hours])
+        found.append((sign * drift.change_percent, one))
+    if not found:
+        return Verdict.undecided(say("fewer than {least} hours of values", least=least), required)
+    worst, one = max(found, key=lambda pair: pair[0])
+    measured = say(
+        "{stream} {subject} {field}: {worst:+.2f} %",
+        stream=one.stream,
+        subject=one.subject,
+        field=one.field,
+        worst=worst,
+    )
+    verdict = Verdict.of(worst <= percent, measured, required, "%", quantities=(Quantity("growth", worst, "%"),))
+    return finished(soak, verdict)
+
+
+def room_left(soak: HostSoak, share: float) -> Verdict:
+    """Space and inodes of every watched file system never fell below ``share``."""
+    required = say("at least {share:g} percent of space and inodes at every sample", share=share * 100)
+    if (why := untold(soak, ("space",), required)) is not None:
+        return why
+    found: list[tuple[float, Gauge]] = []
+    for free, whole in (("available", "size"), ("inodes_free", "inodes")):
+        sizes = {one.subject: one.low for one in soak.gauge("space", whole)}
+        for one in soak.gauge("space", free):
+            if sizes.get(one.subject, 0) > 0:
+                found.append((one.low / sizes[one.subject], one))
+    if not found:
+        return Verdict.undecided(say("no file system told its size"), required)
+    least, one = min(found, key=lambda pair: pair[0])
+    measured = say("{path} {field} {least:.1f} %", path=one.subject, field=one.field, least=least * 100)
+    verdict = Verdict.of(
+        least >= share, measured, required, "%", note=say("lowest in {when}", when=when(one.low_at)),
+        quantities=count("free", least * 100, "%"),
+    )  # fmt: skip
+    return finished(soak, verdict)

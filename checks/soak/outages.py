@@ -1,0 +1,208 @@
+"""Times in which a host's soak was not what it should be: a path away, a link down, an engine gone, no load; and what excuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from checks.soak.tables import Table
+from checks.soak.track import Doing, Track
+
+#: Transports of controllers that stand in the array.
+FABRICS = frozenset({"rdma", "tcp", "fc"})
+
+#: Seconds without the load that shall always run before a minute is interrupted.
+_IDLE = 60.0
+
+#: How the load may end without having failed.
+_ENDED_WELL = frozenset({"limit", "stopped"})
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """From ``begin`` to ``end``, in seconds of the soak, something was away; ``detail`` names it."""
+
+    cause: str
+    begin: float
+    end: float
+    detail: str
+
+
+def scheduled(track: Track) -> tuple[tuple[float, float], ...]:
+    """Times that planned actions excuse: from their begin until they ended and were followed by a minute, at most ``within``."""
+    within = {load.name: load.within for load in track.plan.loads if load.scheduled}
+    found = []
+    for one in track.loads:
+        if one.what == "begin" and one.name in within:
+            number = one.fields.get("number")
+            ends = [
+                e.at for e in track.loads if e.name == one.name and e.what == "end" and e.fields.get("number") == number
+            ]
+            end = min([one.at + within[one.name], *(at for at in ends if at <= one.at + within[one.name])])
+            healthy = _healthy_after(track, end)
+            found.append((one.at, min(one.at + within[one.name], max(end, healthy))))
+    return tuple(found)
+
+
+def _healthy_after(track: Track, end: float) -> float:
+    """When every planned process is there again after a planned action."""
+    table = track.tables.get("process")
+    if table is None or "pid" not in table.numbers:
+        return end
+    seconds = track.seconds["process"]
+    after = (seconds >= end) & ~np.isnan(table.numbers["pid"])
+    return float(seconds[after].min()) if after.any() else np.inf
+
+
+def outages(track: Track) -> Iterable[Outage]:
+    """Every time in which a sample or the absence of load shows trouble that nothing excuses."""
+    yield from _controllers(track)
+    yield from _words(track, "rdma", "state", "link", lambda word: "ACTIVE" in word)
+    yield from _words(track, "net", "operstate", "link", lambda word: word != "down", only_if="up")
+    yield from _mounts(track)
+    excused = scheduled(track)
+    slack = track.plan.streams["process"].every + 1.0 if "process" in track.plan.streams else _IDLE
+    for one in (*_processes(track), *_idle(track)):
+        yield from _unexcused(one, excused, slack)
+
+
+def _unexcused(one: Outage, excused: Iterable[tuple[float, float]], slack: float) -> Iterable[Outage]:
+    """What planned actions leave of an outage; one may be seen a sample before the action that made it."""
+    begin, met = one.begin, False
+    for first, last in sorted(excused):
+        if last < begin or first > one.end:
+            continue
+        if first - begin > slack:
+            yield Outage(one.cause, begin, first, one.detail)
+        begin, met = max(begin, last), True
+    if not met or one.end > begin:
+        yield Outage(one.cause, begin, one.end, one.detail)
+
+
+def _spells(
+    table: Table, seconds: npt.NDArray[np.float64], subject: str, bad: npt.NDArray[np.bool_]
+) -> list[tuple[float, float]]:
+    """Times from the first bad sample of a subject to the next good one."""
+    mine = table.subject == subject
+    when, wrong = seconds[mine], bad[mine]
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], wrong.astype(np.int8), [0]))))
+    return [
+        (float(when[begin]), float(when[end]) if end < len(when) else float(when[-1]))
+        for begin, end in zip(edges[::2], edges[1::2], strict=True)
+    ]
+
+
+def _subjects(table: Table) -> list[str]:
+    return sorted({*table.subject} - {""})
+
+
+def _controllers(track: Track) -> Iterable[Outage]:
+    table = track.tables.get("nvme")
+    if table is None:
+        return
+    seconds = track.seconds["nvme"]
+    transport = table.texts.get("transport", np.full(len(table), None, dtype=object))
+    state = table.texts.get("state", np.full(len(table), None, dtype=object))
+    paths = table.texts.get("ana_state", np.full(len(table), None, dtype=object))
+    for subject in _subjects(table):
+        mine = table.subject == subject
+        kinds = {*transport[mine]} - {None}
+        cause = "array" if kinds & FABRICS or any(one is not None for one in paths[mine]) else "disk"
+        bad = np.array(
+            [
+                s not in (None, "live") or p in ("inaccessible", "persistent-loss")
+                for s, p in zip(state, paths, strict=True)
+            ]
+        )
+        for begin, end in _spells(table, seconds, subject, bad):
+            yield Outage(cause, begin, end, subject)
+        yield from _gone(track, "nvme", subject, cause)
+
+
+def _gone(track: Track, stream: str, subject: str, cause: str) -> Iterable[Outage]:
+    """A subject that is missing from samples in which others stand."""
+    table, seconds = track.tables[stream], track.seconds[stream]
+    ticks = np.unique(table.tick[table.subject != ""])  # where nothing could be read, nobody knows who was gone
+    there = np.isin(ticks, table.tick[table.subject == subject])
+    if there.all():
+        return
+    when = np.array([seconds[np.searchsorted(table.tick, tick)] for tick in ticks])
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], (~there).astype(np.int8), [0]))))
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        yield Outage(cause, float(when[begin]), float(when[end]) if end < len(when) else float(when[-1]), subject)
+
+
+def _words(
+    track: Track, stream: str, field: str, cause: str, well: Callable[[str], bool], only_if: str = ""
+) -> Iterable[Outage]:
+    table = track.tables.get(stream)
+    if table is None or field not in table.texts:
+        return
+    words = table.texts[field]
+    bad = np.array([one is not None and not well(one) for one in words])
+    for subject in _subjects(table):
+        first = next((one for one in words[table.subject == subject] if one is not None), None)
+        if (only_if and first != only_if) or first is None or not well(first):
+            continue  # a port that was never up carries nothing of the soak; the start state tells of it
+        for begin, end in _spells(table, track.seconds[stream], subject, bad):
+            yield Outage(cause, begin, end, subject)
+
+
+def _mounts(track: Track) -> Iterable[Outage]:
+    table = track.tables.get("space")
+    if table is None:
+        return
+    nothing = np.full(len(table), np.nan)
+    mounted, read_only = table.numbers.get("mounted", nothing), table.numbers.get("read_only", nothing)
+    bad = (mounted == 0) | (read_only == 1)
+    for subject in _subjects(table):
+        for begin, end in _spells(table, track.seconds["space"], subject, bad):
+            yield Outage("mount", begin, end, subject)
+
+
+def _processes(track: Track) -> Iterable[Outage]:
+    """A process that is not there, or is another one than at the sample before."""
+    table = track.tables.get("process")
+    if table is None:
+        return
+    seconds = track.seconds["process"]
+    nothing = np.full(len(table), np.nan)
+    pid, start = table.numbers.get("pid", nothing), table.numbers.get("start", nothing)
+    for subject in _subjects(table):
+        for begin, end in _spells(table, seconds, subject, np.isnan(pid)):
+            yield Outage("engine", begin, end, subject)
+        rows = np.flatnonzero(table.subject == subject)
+        for before, after in pairwise(rows):
+            other = start[before] != start[after] or pid[before] != pid[after]
+            if other and not np.isnan([start[before], start[after], pid[before], pid[after]]).any():
+                yield Outage("engine", float(seconds[before]), float(seconds[after]), subject)
+
+
+def _idle(track: Track) -> Iterable[Outage]:
+    """The load that shall always run ended badly, or did not run for more than a minute."""
+    for load in track.plan.loads:
+        if not load.again:
+            continue
+        mine = [one for one in track.loads if one.name == load.name]
+        free = load.first
+        for one in mine:
+            if one.what == "begin":
+                if one.at - free > _IDLE:
+                    yield Outage("load", free, one.at, load.name)
+                free = np.inf
+            elif one.what == "end":
+                free = one.at
+                if failed(one):
+                    yield Outage("load", one.at, one.at + 1.0, load.name)
+        until = min(track.last, track.plan.seconds)
+        if until - free > _IDLE:
+            yield Outage("load", free, until, load.name)
+
+
+def failed(one: Doing) -> bool:
+    """Whether a load ended and should not have ended so."""
+    return one.what == "end" and one.fields.get("status") != 0 and one.fields.get("why") not in _ENDED_WELL

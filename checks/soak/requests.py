@@ -1,0 +1,128 @@
+"""What the serving load gave, hour by hour: documents of kvgate's own client, or one JSON object a line (runbooks/soak-journal.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from checks.parsers import kvgate_client
+from checks.probe import UnreadableOutput
+from checks.soak.outages import scheduled
+from checks.soak.tables import LINES
+from checks.soak.track import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """One hour of the serving load at one concurrency: requests that count, seconds to the first token, tokens a second.
+
+    ``seconds`` is the time that counts: without planned restarts and without what the journal does not hold.
+    """
+
+    hour: int
+    concurrency: int
+    requests: int
+    ttft_p50: float
+    ttft_p99: float
+    tokens_per_second: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """All requests of a host. ``failed`` stand outside planned restarts; ``first_failed`` is the minute of the first."""
+
+    load: str
+    hours: tuple[Hour, ...]
+    total: int
+    failed: int
+    first_failed: int | None
+    in_restarts: int
+
+
+_Row = tuple[float, int, bool, float, float]
+
+
+def requests(track: Track, load: str) -> Requests | None:
+    """Read the requests of a load; None where the journal holds none. Raises UnreadableOutput for what is no request."""
+    found = sorted([*_documents(track, load), *_lines(track, load)], key=lambda row: row[0])
+    if not found:
+        return None
+    away = scheduled(track)
+    counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
+    failed = [row[0] for row in counted if not row[2]]
+    return Requests(
+        load=load,
+        hours=tuple(_hours(counted, [*away, *((one.begin, one.end) for one in track.breaks)])),
+        total=len(counted),
+        failed=len(failed),
+        first_failed=int(failed[0] // 60) if failed else None,
+        in_restarts=len(found) - len(counted),
+    )
+
+
+def _lines(track: Track, load: str) -> Iterable[_Row]:
+    table = track.tables.get(LINES)
+    if table is None:
+        return
+    for place in np.flatnonzero(table.subject == load):
+        yield float(track.seconds[LINES][place]), *_line(str(table.texts["line"][place]))
+
+
+def _documents(track: Track, load: str) -> Iterable[_Row]:
+    """Requests of every whole document; times within it are real seconds since its begin."""
+    for one in track.loads:
+        text = one.fields.get("stdout")
+        if one.name != load or one.what != "end" or not isinstance(text, str) or not text.strip():
+            continue
+        run = kvgate_client.parse(text)
+        begun = one.at - run.seconds * track.plan.scale
+        for row in run.requests:
+            at = begun + (row.sent_s or 0.0) * track.plan.scale
+            well = row.status == "completed" and row.first_s is not None and row.sent_s is not None
+            ttft = row.first_s - row.sent_s if row.first_s is not None and row.sent_s is not None else np.nan
+            yield at, run.concurrency, well, ttft if well else np.nan, float(row.tokens_out or 0)
+
+
+def _line(text: str) -> tuple[int, bool, float, float]:
+    try:
+        table = json.loads(text)
+    except ValueError:
+        raise UnreadableOutput(f"a line of the load is no request: {text[:80]!r}") from None
+    status = table.get("status") if isinstance(table, dict) else None
+    concurrency = table.get("concurrency") if isinstance(table, dict) else None
+    if not isinstance(status, str) or not isinstance(concurrency, int):
+        raise UnreadableOutput(f"a line of the load has no status or concurrency: {text[:80]!r}")
+    if status != "completed":
+        return concurrency, False, np.nan, 0.0
+    ttft, tokens = table.get("ttft_s"), table.get("tokens")
+    for value in (ttft, tokens):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
+            raise UnreadableOutput(f"a completed request has no times or tokens: {text[:80]!r}")
+    return concurrency, True, float(ttft), float(tokens)
+
+
+def _hours(rows: list[_Row], away: Iterable[tuple[float, float]]) -> Iterable[Hour]:
+    if not rows:
+        return
+    data = np.array(rows, dtype=np.float64)
+    hour, concurrency = (data[:, 0] // 3600).astype(int), data[:, 1].astype(int)
+    windows = list(away)
+    for number in range(int(hour.max()) + 1):
+        here = hour == number
+        begin, end = number * 3600.0, min(number * 3600.0 + 3600.0, float(data[-1, 0]))
+        lost = sum(max(0.0, min(end, last) - max(begin, first)) for first, last in windows)
+        for level in sorted(set(concurrency[here].tolist())):
+            mine = here & (concurrency == level) & (data[:, 2] == 1)
+            if not mine.any():
+                continue
+            span = end - begin - lost
+            if len(set(concurrency[here].tolist())) > 1:  # the rota changed within the hour: its own part of it
+                span = float(np.ptp(data[here & (concurrency == level), 0]))
+            ttft = data[mine, 3]
+            rate = float(data[mine, 4].sum()) / span if span > 0 else np.nan
+            p50, p99 = (float(one) for one in np.percentile(ttft, (50, 99)))
+            yield Hour(number, level, int(mine.sum()), p50, p99, rate, max(span, 0.0))

@@ -1,0 +1,240 @@
+"""``kvgate soak``: the job of 72 hours that outlives this machine; started, looked at, collected and stopped from here."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.live import Live
+
+from checks.phrase import say
+from kvgate.cli import speech
+from kvgate.cli.soak_schedule import run, schedule
+from kvgate.errors import NotAllowed
+from kvgate.gate import options as gate_options
+from kvgate.gate.start import transport_for
+from kvgate.inventory import reader
+from kvgate.reports import soaking, terminal
+from kvgate.reports.messages import Reader, language
+from kvgate.soak.control import Control, Told
+from kvgate.soak.glance import Glance
+from kvgate.soak.store import Copy, Store
+
+_INVENTORY = click.option(
+    "--inventory", type=click.Path(path_type=Path), required=True, envvar="KVGATE_INVENTORY", help=speech.read("the rack")
+)  # fmt: skip
+_SOAKS = click.option(
+    "--soaks", type=click.Path(path_type=Path), default=Path(gate_options.DEFAULT_SOAKS), show_default=True,
+    envvar="KVGATE_SOAKS",
+    help=speech.read("where soaks are collected"),
+)  # fmt: skip
+_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+_UNTOLD = 6
+
+
+@click.group(
+    "soak", help=speech.read("Run, watch and collect the soak of gate G4, which goes on while this machine sleeps.")
+)
+def soak_group() -> None:
+    """Run, watch and collect the soak of gate G4."""
+
+
+@contextlib.contextmanager
+def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
+    rack = reader.read(inventory)
+    transport = transport_for(rack)
+    try:
+        yield Control(rack, transport, soaks)
+    finally:
+        transport.close()
+
+
+def _known(control: Control) -> Store:
+    store = control.known()
+    if store is None:
+        raise NotAllowed(
+            say("no soak of this rack is known here: `kvgate soak start` starts one, or attaches to one that runs")
+        )
+    return store
+
+
+def _scale(store: Store, told: Sequence[Told]) -> float | None:
+    scales = {float(one.found["scale"]) for one in told if one.found.get("scale")}
+    return scales.pop() if len(scales) == 1 else store.about.get("scale")
+
+
+def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bool, new: bool = False) -> None:
+    """Print what the hosts said and end with 6 where one of them is not as it should be."""
+    scale = _scale(store, told)
+    if as_json:
+        click.echo(json.dumps(soaking.as_json(store, told, scale, new=new), ensure_ascii=False))
+    else:
+        soaking.show(store, told, scale, sys.stdout)
+    if any(one.error is not None or one.state not in good for one in told):
+        raise SystemExit(_UNTOLD)
+
+
+@soak_group.command(
+    "start",
+    help=speech.read(
+        "Plan the soak from the inventory, lay the worker out on every host and start it; then this machine may go.\n\n"
+        "Where one runs already, attach to it; where a worker was killed or its host booted, resume it.\n\n"
+        "Example: kvgate soak start --inventory inventories/rack-a.yaml --allow-load"
+    ),
+)
+@_INVENTORY
+@_SOAKS
+@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
+@_JSON
+def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, as_json: bool) -> None:
+    """Start the soak, or attach."""
+    with _control(inventory, soaks) as control:
+        if not allow_load:
+            raise NotAllowed(
+                say("a soak makes load on every host for hours: give --allow-load when nobody else needs the rack")
+            )
+        store, new = control.attach(scale)
+        _say(store, control.start(store), ("running", "ended"), as_json=as_json, new=new)
+
+
+@soak_group.command(
+    "status",
+    help=speech.read(
+        "Ask every host what became of its worker: runs, ended, gone; how long, how much is collected.\n\n"
+        "Ends with 6 where a host does not answer or its worker is gone.\n\n"
+        "Example: kvgate soak status --inventory inventories/rack-a.yaml"
+    ),
+)
+@_INVENTORY
+@_SOAKS
+@_JSON
+def status(inventory: Path, soaks: Path, as_json: bool) -> None:
+    """Ask every host."""
+    with _control(inventory, soaks) as control:
+        store = _known(control)
+        _say(store, control.status(store), ("running", "ended"), as_json=as_json)
+
+
+@soak_group.command(
+    "collect",
+    help=speech.read(
+        "Fetch what the hosts wrote since the last time, byte for byte, with the chain checked. May be interrupted "
+        "anywhere and run again.\n\n"
+        "Example: kvgate soak collect --inventory inventories/rack-a.yaml"
+    ),
+)
+@_INVENTORY
+@_SOAKS
+@_JSON
+def collect(inventory: Path, soaks: Path, as_json: bool) -> None:
+    """Fetch what is new."""
+    with _control(inventory, soaks) as control:
+        store = _known(control)
+        _say(store, control.collect(store), ("running", "ended", "vanished"), as_json=as_json)
+
+
+@soak_group.command(
+    "stop",
+    help=speech.read(
+        "End every worker and everything it started, then collect what it wrote. A soak that was stopped is over.\n\n"
+        "Example: kvgate soak stop --inventory inventories/rack-a.yaml --remove"
+    ),
+)
+@_INVENTORY
+@_SOAKS
+@click.option(
+    "--remove", is_flag=True, help=speech.read("remove the soak's folders on the hosts once all of it is here")
+)
+@_JSON
+def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
+    """End it and collect."""
+    with _control(inventory, soaks) as control:
+        store = _known(control)
+        control.stop(store)
+        told = control.collect(store)
+        if remove:
+            whole = [one.host for one in told if one.error is None and soaking.row(one, store)["unread"] == 0]
+            removed = {one.host: one for one in control.remove(store, whole)}
+            told = [removed.get(one.host, one) for one in told]
+        _say(store, told, ("ended", "absent"), as_json=as_json)
+
+
+@soak_group.command(
+    "watch",
+    help=speech.read(
+        "Collect again and again and show what is seen: hours, samples, rates, latency, alarms. Ctrl-C ends the view, "
+        "not the soak.\n\n"
+        "Example: kvgate soak watch --inventory inventories/rack-a.yaml --every 30"
+    ),
+)
+@_INVENTORY
+@_SOAKS
+@click.option(
+    "--every", type=click.IntRange(1, 3600), default=15, show_default=True, help=speech.read("seconds between looks")
+)
+@click.option("--once", is_flag=True, help=speech.read("look once and end"))
+def watch(inventory: Path, soaks: Path, every: int, once: bool) -> None:
+    """Show the soak as it goes on."""
+    with _control(inventory, soaks) as control:
+        store = _known(control)
+        seen = _Seen(store, control.hosts)
+        out = terminal.console(sys.stdout)
+        if once or not out.is_terminal:
+            while True:
+                told = control.collect(store)
+                out.print(soaking.live(store, told, seen.look(), _scale(store, told)))
+                if once or _over(told):
+                    return
+                time.sleep(every)
+        with Live(console=out, auto_refresh=False) as view:
+            while True:
+                told = control.collect(store)
+                view.update(soaking.live(store, told, seen.look(), _scale(store, told)), refresh=True)
+                if _over(told):
+                    return
+                time.sleep(every)
+
+
+def _over(told: Sequence[Told]) -> bool:
+    if all(one.state in ("ended", "absent") for one in told):
+        read = Reader(language())
+        click.echo(read("the soak is over on every host"), err=True)
+        return True
+    return False
+
+
+class _Seen:
+    """Reads on where it stopped in every host's copy."""
+
+    def __init__(self, store: Store, hosts: Sequence[str]) -> None:
+        self._store, self._hosts = store, hosts
+        self._at: dict[str, tuple[int, int]] = {}
+        self._glances = {host: Glance(host) for host in hosts}
+
+    def look(self) -> dict[str, Glance]:
+        """Take in what is new."""
+        for host in self._hosts:
+            number, at = self._at.get(host, (0, 0))
+            for segment, path in Copy.listed(self._store.path / host):
+                if segment < number:
+                    continue
+                with path.open("rb") as file:
+                    file.seek(at if segment == number else 0)
+                    raw = file.read()
+                whole = raw[: raw.rfind(b"\n") + 1]
+                self._glances[host].take(whole.splitlines(keepends=True))
+                self._at[host] = (segment, (at if segment == number else 0) + len(whole))
+                number, at = self._at[host]
+        return self._glances
+
+
+soak_group.add_command(schedule)
+soak_group.add_command(run)
+
+COMMANDS = (soak_group,)

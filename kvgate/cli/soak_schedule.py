@@ -1,0 +1,262 @@
+"""``kvgate soak schedule`` and ``run``: soaks at set times, from start to judgement, by systemd or cron of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from checks.phrase import say
+from kvgate.cli import speech
+from kvgate.errors import NotAllowed
+from kvgate.gate import options as gate_options
+from kvgate.inventory import reader
+from kvgate.reports import terminal
+from kvgate.reports.messages import Reader, language
+from kvgate.soak import schedule as plans
+from kvgate.soak.schedule import EVERY, Book, Entry
+
+_SOAKS = click.option(
+    "--soaks", type=click.Path(path_type=Path), default=Path(gate_options.DEFAULT_SOAKS), show_default=True,
+    envvar="KVGATE_SOAKS",
+    help=speech.read("where soaks are collected"),
+)  # fmt: skip
+
+
+@click.command(
+    "schedule",
+    help=speech.read(
+        "Let this machine start, collect and judge a soak at a time to come, once or again and again, by a systemd timer "
+        "or a crontab line. Without --at: list what is planned, what it came to, and what was missed.\n\n"
+        'Example: kvgate soak schedule --inventory inventories/rack-a.yaml --allow-load --at "2026-12-04 18:00" --every weekly'
+    ),
+)
+@click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", help=speech.read("the rack"))
+@_SOAKS
+@click.option(
+    "--at",
+    type=click.DateTime(["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"]),
+    help=speech.read("first time, local"),
+)
+@click.option(
+    "--every", type=click.Choice(EVERY), default="once", show_default=True, help=speech.read("how often from then on")
+)
+@click.option("--name", default="soak", show_default=True, help=speech.read("name of the entry"))
+@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@click.option(
+    "--way",
+    type=click.Choice(["systemd", "crontab"]),
+    help=speech.read("what starts it  [default: what this machine has]"),
+)
+@click.option(
+    "--units",
+    type=click.Path(path_type=Path),
+    help=speech.read("write the units here and leave it to you to enable them"),
+)
+@click.option("--list", "list_", is_flag=True, help=speech.read("what is planned, what it came to, what was missed"))
+@click.option("--remove", metavar="NAME", help=speech.read("forget an entry and remove its timer or line"))
+@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+def schedule(
+    inventory: Path | None, soaks: Path, at: datetime | None, every: plans.Every, name: str, allow_load: bool, way: str | None,
+    units: Path | None, list_: bool, remove: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Plan, list or remove."""
+    book = Book(soaks)
+    if remove is not None:
+        _remove(book, remove, units)
+    elif at is not None and not list_:
+        if inventory is None or not allow_load:
+            raise NotAllowed(
+                say("a soak to come needs --inventory FILE and --allow-load: nobody is asked when it begins")
+            )
+        reader.read(inventory)
+        _plan(book, inventory, soaks, at, every, name, way or _way(units), units)
+    _list(book, as_json=as_json)
+
+
+def _way(units: Path | None) -> str:
+    if units is not None or Path("/run/systemd/system").is_dir():
+        return "systemd"
+    if shutil.which("crontab"):
+        return "crontab"
+    raise NotAllowed(
+        say("this machine has neither systemd running nor crontab: --units DIR writes the units for another one")
+    )
+
+
+def _plan(
+    book: Book, inventory: Path, soaks: Path, at: datetime, every: plans.Every, name: str, way: str, units: Path | None
+) -> None:
+    if any(one.name == name for one in book.entries()):
+        raise NotAllowed(say("{name} is planned already: --remove {name} first, or give another --name", name=name))
+    argv = [
+        sys.executable, "-m", "kvgate", "soak", "run", "--entry", name, "--allow-load", "--inventory", str(inventory.absolute()),
+        "--soaks", str(soaks.absolute()),
+    ]  # fmt: skip
+    moment = at if at.tzinfo is not None else at.astimezone()
+    one = plans.entry(name, moment, every, argv, Path.cwd(), datetime.now(UTC), way)
+    if way == "crontab":
+        _cron([*_lines(), plans.crontab(one)])
+    else:
+        folder = units or _folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{plans.unit(one)}.service").write_text(plans.service(one), "utf-8")
+        (folder / f"{plans.unit(one)}.timer").write_text(plans.timer(one), "utf-8")
+        if units is None:
+            _systemctl("daemon-reload")
+            _systemctl("enable", "--now", f"{plans.unit(one)}.timer")
+    book.write([*book.entries(), one])
+
+
+def _remove(book: Book, name: str, units: Path | None) -> None:
+    known = book.entries()
+    one = next((entry for entry in known if entry.name == name), None)
+    if one is None:
+        raise NotAllowed(say("nothing is planned under the name {name}", name=name))
+    if one.way == "crontab":
+        _cron([line for line in _lines() if not line.endswith(f"# {plans.unit(one)}")])
+    else:
+        if units is None:
+            _systemctl("disable", "--now", f"{plans.unit(one)}.timer")
+        for ending in ("service", "timer"):
+            ((units or _folder()) / f"{plans.unit(one)}.{ending}").unlink(missing_ok=True)
+        if units is None:
+            _systemctl("daemon-reload")
+    book.write([entry for entry in known if entry is not one])
+
+
+def _folder() -> Path:
+    return Path("/etc/systemd/system") if os.geteuid() == 0 else Path.home() / ".config" / "systemd" / "user"
+
+
+def _systemctl(*words: str) -> None:
+    argv = ["systemctl", *([] if os.geteuid() == 0 else ["--user"]), *words]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NotAllowed(say("{command} failed: {why}", command=" ".join(argv), why=done.stderr.strip()))
+
+
+def _lines() -> list[str]:
+    done = subprocess.run(["crontab", "-l"], capture_output=True, text=True, check=False)  # noqa: S607 - the operator's own PATH
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def _cron(lines: list[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run(["crontab", "-"], input=text, capture_output=True, text=True, check=False)  # noqa: S607 - as above
+    if done.returncode != 0:
+        raise NotAllowed(say("crontab refused the lines: {why}", why=done.stderr.strip()))
+
+
+def _row(book: Book, one: Entry, now: datetime) -> dict[str, object]:
+    runs = book.runs(one.name)
+    begun = [run["at"] for run in runs if run["event"] == "begun"]
+    ended = [run for run in runs if run["event"] == "ended"]
+    coming = one.next(now)
+    return {
+        "name": one.name, "every": one.every, "way": one.way, "next": coming.isoformat() if coming else None,
+        "begun": begun[-1] if begun else None, "ended": ended[-1]["at"] if ended else None,
+        "status": ended[-1]["status"] if ended else None, "missed": [moment.isoformat() for moment in book.missed(one, now)],
+        "command": list(one.argv),
+    }  # fmt: skip
+
+
+def _list(book: Book, *, as_json: bool) -> None:
+    now = datetime.now(UTC)
+    rows = [_row(book, one, now) for one in book.entries()]
+    if as_json:
+        click.echo(json.dumps(rows, ensure_ascii=False))
+        return
+    read = Reader(language())
+    names = ("name", "every", "way", "next", "begun", "ended", "status")
+    shown = []
+    for entry, one in zip(book.entries(), rows, strict=True):
+        missed = ", ".join(moment.isoformat() for moment in book.missed(entry, now)) or "-"
+        shown.append((*("-" if one[name] is None else str(one[name]) for name in names), missed))
+    heads = (
+        read("name"), read("every"), read("by"), read("next (UTC)"), read("last begun"), read("last ended"), read("status"),
+        read("missed"),
+    )  # fmt: skip
+    terminal.console(sys.stdout).print(terminal.listing(shown, *heads))
+
+
+@click.command(
+    "run",
+    help=speech.read(
+        "Start or resume the soak, collect until it is over, then judge it: the exit status is that of pytest -m G4. What a "
+        "schedule runs; may be killed and run again.\n\n"
+        "Example: kvgate soak run --inventory inventories/rack-a.yaml --allow-load"
+    ),
+)
+@click.option(
+    "--inventory",
+    type=click.Path(path_type=Path),
+    required=True,
+    envvar="KVGATE_INVENTORY",
+    help=speech.read("the rack"),
+)
+@_SOAKS
+@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@click.option(
+    "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
+)
+@click.option("--entry", help=speech.read("under which name of the schedule this run counts"))
+@click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
+def run(inventory: Path, soaks: Path, allow_load: bool, every: int, entry: str | None, scale: float) -> None:
+    """From start to judgement."""
+    book = Book(soaks)
+    if entry is not None:
+        book.note(entry, "begun")
+    status = 6
+    try:
+        words = ["--inventory", str(inventory), "--soaks", str(soaks)]
+        load = ["--allow-load"] if allow_load else []
+        status = _kvgate("soak", "start", *words, *load, *([] if scale == 1 else ["--scale", str(scale)]))
+        while status != 4 and not _over(words):
+            time.sleep(every)
+        if status != 4:
+            folder = str(gate_options.folder("G4"))
+            gate = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-p",
+                "kvgate.pytest_plugin",
+                "-m",
+                "G4",
+                "--inventory",
+                str(inventory),
+                *load,
+                folder,
+            ]
+            status = subprocess.run(
+                gate, check=False, env={**os.environ, "KVGATE_SOAKS": str(soaks.absolute())}
+            ).returncode
+    finally:
+        if entry is not None:
+            book.note(entry, "ended", status=status)
+    raise SystemExit(status)
+
+
+def _kvgate(*words: str) -> int:
+    return subprocess.run([sys.executable, "-m", "kvgate", *words], check=False, stdout=subprocess.DEVNULL).returncode
+
+
+def _over(words: list[str]) -> bool:
+    """Collect, and tell whether the soak has ended on every host; what vanished is resumed."""
+    argv = [sys.executable, "-m", "kvgate", "soak", "collect", *words, "--json"]
+    done = subprocess.run(argv, check=False, stdout=subprocess.PIPE)
+    try:
+        states = [host["state"] for host in json.loads(done.stdout)["hosts"]]
+    except (ValueError, KeyError):
+        return False
+    if "vanished" in states:
+        _kvgate("soak", "start", *words, "--allow-load")
+    return all(state in ("ended", "absent") for state in states)

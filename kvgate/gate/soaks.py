@@ -1,0 +1,71 @@
+"""The soak that G4 judges: the one that runs or ran on this rack, started where there is none and load is permitted, then collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from checks.phrase import Phrase, say
+from kvgate.errors import CannotTell, NotAllowed, Unwritable
+from kvgate.inventory.reader import Inventory
+from kvgate.soak.control import Control, Told
+from kvgate.soak.store import Copy, Store
+from kvgate.transport.base import Transport
+
+#: Segments of a host's journal as they were collected, in order.
+Journals = Callable[[str], Iterable[bytes]]
+
+
+def gather(
+    inventory: Inventory, transport: Transport, root: Path, *, allow_load: bool
+) -> tuple[Journals | None, list[Phrase]]:
+    """Bring in all that the hosts wrote so far; what stood in the way. None where the rack has no soak at all.
+
+    A soak that is over is judged and never begun anew: that is for ``kvgate soak start``. Raises nothing for a host that does
+    not answer: what was collected of it earlier is judged, and its gap is seen there.
+    """
+    if inventory.rack.soak is None:
+        return None, []
+    control = Control(inventory, transport, root)
+    trouble: list[Phrase] = []
+    try:
+        store = _store(control, allow_load=allow_load)
+        if store is None:
+            return None, [
+                say("no soak runs on this rack: --allow-load lets this gate start one, or `kvgate soak start`")
+            ]
+        told = control.collect(store)
+        if allow_load and any(one.error is None and one.state in ("absent", "vanished") for one in told):
+            told = control.start(store)
+        trouble += [_why(one) for one in told if one.error is not None or one.state == "vanished"]
+    except (CannotTell, NotAllowed, Unwritable) as error:
+        store = control.known()
+        trouble.append(error.phrase)
+        if store is None:
+            return None, trouble
+    found = store
+
+    def journals(host: str) -> Iterator[bytes]:
+        for _, path in Copy.listed(found.path / host):
+            yield path.read_bytes()
+
+    return journals, trouble
+
+
+def _store(control: Control, *, allow_load: bool) -> Store | None:
+    """The soak of this rack: known here, or running there; else a new one, if load is permitted. Raises CannotTell, NotAllowed."""
+    known = control.known()
+    if known is not None:
+        return known
+    if not allow_load and not any(control.running().values()):
+        return None
+    store, new = control.attach()
+    if new:
+        control.start(store)
+    return store
+
+
+def _why(told: Told) -> Phrase:
+    if told.error is not None:
+        return told.error.phrase
+    return say("{host}: the soak's worker is gone; `kvgate soak start` resumes it", host=told.host)

@@ -1,0 +1,104 @@
+"""A soak as an operator sees it: what became of each worker, and the live view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from checks.units import show_bytes
+from kvgate.reports import terminal
+from kvgate.reports.messages import Reader, language
+from kvgate.soak.control import Told, described, elapsed
+from kvgate.soak.glance import Glance
+from kvgate.soak.store import Store
+
+_STYLE = {"running": "green", "ended": "bold", "vanished": "bold red", "absent": "yellow", "unknown": "yellow"}
+
+
+def row(told: Told, store: Store) -> dict[str, Any]:
+    """One host under stable keys; what is not known is null."""
+    found, passed = told.found, elapsed(told.found)
+    held = {path.name: path.stat().st_size for path in (store.path / told.host).glob("journal-*.jsonl")}
+    there = {f"journal-{number:06d}.jsonl": size for number, size in found.get("segments", [])}
+    whole = float(found["seconds"]) if found.get("seconds") else None
+    running = told.state == "running" and passed is not None and whole is not None
+    return {
+        "host": told.host, "state": told.state, "did": found.get("did"), "unit": (found.get("started") or {}).get("unit"),
+        "passed": round(passed, 1) if passed is not None and told.state == "running" else None,
+        "left": round(max(0.0, whole - passed), 1) if running and whole is not None and passed is not None else None,
+        "ended": (found.get("exit") or {}).get("why"), "rebooted": bool(found.get("rebooted")) if found else None,
+        "collected": sum(held.values()), "unread": sum(max(0, size - held.get(name, 0)) for name, size in there.items()),
+        "told": str(described(told)),
+    }  # fmt: skip
+
+
+def as_json(store: Store, told: Sequence[Told], scale: float | None, *, new: bool = False) -> dict[str, Any]:
+    """All hosts under stable keys."""
+    hosts = [row(one, store) for one in told]
+    return {"soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts}
+
+
+def show(store: Store, told: Sequence[Told], scale: float | None, stream: IO[str]) -> None:
+    """Print a line a host."""
+    read, out = Reader(language()), terminal.console(stream)
+    out.print(Text(head(store, scale, read), "bold"))
+    table = Table(
+        read("host"), read("state"), read("passed"), read("left"), read("collected"), read("not yet"), read("what became of it"),
+        box=None, pad_edge=False,
+    )  # fmt: skip
+    for one in told:
+        shown = row(one, store)
+        table.add_row(
+            one.host, Text(read.word(one.state), _STYLE[one.state]), hours(shown["passed"]), hours(shown["left"]),
+            show_bytes(shown["collected"]), show_bytes(shown["unread"]), read.phrase(described(one)),
+        )  # fmt: skip
+    out.print(table)
+
+
+def head(store: Store, scale: float | None, read: Reader) -> str:
+    """Name of the soak, and that it is one of the lab if it is."""
+    if scale in (None, 1):
+        return read("{soak}, collected in {folder}", soak=store.soak, folder=str(store.path))
+    return read(
+        "{soak}, collected in {folder}; {scale:g} times the speed: it certifies nothing",
+        soak=store.soak, folder=str(store.path), scale=scale or 1,
+    )  # fmt: skip
+
+
+def hours(seconds: float | None) -> str:
+    """``12:34:56``, hours first; a dash where it is not known."""
+    if seconds is None:
+        return "-"
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
+
+
+def live(store: Store, told: Sequence[Told], glances: Mapping[str, Glance], scale: float | None) -> RenderableType:
+    """The view that is drawn again and again: a row a host, and below it what somebody should look at."""
+    read = Reader(language())
+    table = Table(
+        read("host"), read("state"), read("hours"), read("lines"), read("reads"), read("writes"), read("ms an I/O"), "TTFT",
+        read("loads"), read("alarms"), box=None, pad_edge=False,
+    )  # fmt: skip
+    below: list[RenderableType] = []
+    for one in told:
+        seen = glances[one.host]
+        ttft = " ".join(f"{name} {value:.2f} s" for name, value in sorted(seen.ttft.items()))
+        table.add_row(
+            one.host, Text(read.word(one.state), _STYLE[one.state]), f"{seen.hours:.2f}", str(seen.lines), _rate(seen.read),
+            _rate(seen.written), "-" if seen.wait is None else f"{seen.wait:.2f}", ttft or "-",
+            " ".join(f"{name}:{last}" for name, last in sorted(seen.loads.items())) or "-",
+            Text(str(seen.alarm_count), "bold red" if seen.alarm_count else ""),
+        )  # fmt: skip
+        if one.error is not None:
+            below.append(Text(read.phrase(one.error.phrase), "yellow"))
+        below += [Text(f"{one.host}  {utc[:19]}  {text}", "red") for utc, text in seen.alarms]
+    return Group(Text(head(store, scale, read), "bold"), table, *below)
+
+
+def _rate(rate: float | None) -> str:
+    return "-" if rate is None else f"{show_bytes(int(rate))}/s"

@@ -1,0 +1,63 @@
+"""The engine as a process: only its files outlive it."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from checks.serving import sources
+from checks.serving.work import Mode, Work
+from tests.engine.serving import load, page
+
+
+def free() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def engine(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "lab.engine", *words], capture_output=True, text=True, check=False)
+
+
+def test_a_restarted_process_finds_its_files_and_nothing_else(tmp_path: Path) -> None:
+    port, pidfile = free(), tmp_path / "engine.pid"
+    start = (
+        "--port",
+        str(port),
+        "--store",
+        str(tmp_path / "kv"),
+        "--pace",
+        "0.02",
+        "--chunk",
+        "64",
+        "--start",
+        str(pidfile),
+    )
+    asked = Work(
+        Mode.POPULATE, (f"http://127.0.0.1:{port}",), "tiny", 11, "c4/1", 12, 200, 1, 4, (4096, 24576), limit=30.0
+    )
+    try:
+        assert engine(*start).returncode == 0
+        load(asked)
+        assert len(list((tmp_path / "kv").iterdir())) == 12 * 3 * 2
+        assert engine("--stop", str(pidfile)).returncode == 0
+        assert {one.status for one in load(asked).requests} == {"failed"}
+        assert engine(*start).returncode == 0
+        before = page(f"http://127.0.0.1:{port}/metrics")
+        load(asked)
+        told = sources.vllm(before, page(f"http://127.0.0.1:{port}/metrics"))
+        assert (told.device, told.store) == (0, 12 * 192)
+    finally:
+        assert engine("--stop", str(pidfile)).returncode == 0
+
+
+def test_one_that_cannot_listen_says_so(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        assert engine("--port", port, "--start", str(tmp_path / "pid")).returncode == 1
+    assert engine("--fault", "nothing").returncode == 2

@@ -1,0 +1,82 @@
+"""Judges G4 on journals of the lab within this process: the same bodies, the same criteria, no network."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from checks.decision import Owed
+from checks.parsers import soak_journal
+from checks.soak.facts import HostSoak, condense
+from checks.soak.track import gather, track
+from checks.verdict import Outcome, Verdict
+from kvgate.gate.options import GATES
+from kvgate.inventory import reader
+from kvgate.inventory.model import Rack
+from kvgate.inventory.subjects import owed
+from lab.inventory import text
+from lab.rack import build, fingerprint, host_key
+from lab.soak.faults import HOURS, SoakFault
+from lab.soak.journal import segments
+from lab.soak.plan import plan
+from tests.gates.harness import agreement, bodies
+
+#: As the lab's soak is shorter, so is what is asked of it; everything else is as agreed.
+SHORTER = {"hours": HOURS - 0.5}
+SCALE, COARSE, STEP = 960.0, 120.0, 30.0
+
+
+def read(texts: Sequence[str]) -> HostSoak:
+    """Read segments to facts, as a gate does."""
+    return condense(track(*gather(soak_journal.parse(one) for one in texts)))
+
+
+@cache
+def rack() -> Rack:
+    hosts = build(1, "rocm", ())
+    ordered = [(host.ordered, 42200 + at, fingerprint(host_key(host.name))) for at, host in enumerate(hosts)]
+    return reader.parse(text(ordered)).rack
+
+
+@cache
+def array() -> HostSoak:
+    return read(segments(plan("fx100-a", "array", HOURS, SCALE, COARSE), 1))
+
+
+def node(fault: SoakFault | None = None, until: float | None = None) -> HostSoak:
+    """A node's soak with a fault; ``until``: no further than so many seconds."""
+    count, longest = fault.policy if fault is not None else (0, 0.0)
+    policy = {"interruption": "resume" if count else "restart_clock", "interruptions": count, "longest": longest}
+    hours = HOURS + (fault.spare if fault is not None else 0.0)
+    order = plan("node-01", "node", hours, SCALE, COARSE, policy)
+    return read(segments(order, 1, fault.troubles if fault is not None else (), until, STEP))
+
+
+def judge(soaks: Mapping[str, HostSoak]) -> dict[Owed, Verdict]:
+    """Verdict of every clause of G4 on every subject."""
+    found: dict[Owed, Verdict] = {}
+    clauses = agreement().acceptance
+    for item, thing in owed(clauses, rack(), "G4"):
+        terms: dict[str, Any] = {name: limit.value for name, limit in clauses.clauses[item.clause].limits.items()}
+        terms |= {name: value for name, value in SHORTER.items() if name in terms}
+        body = bodies(GATES["G4"])[item.clause]
+        given: list[Verdict] = []
+        known = {"soak": lambda host: soaks[host], "terms": terms, "decide": given.append}
+        body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+        assert len(given) == 1
+        found[item] = given[0]
+    return found
+
+
+def clauses(verdicts: Mapping[Owed, Verdict], outcome: Outcome) -> set[str]:
+    return {item.clause for item, verdict in verdicts.items() if verdict.outcome is outcome}
+
+
+def told(verdicts: Mapping[Owed, Verdict]) -> str:
+    return "\n".join(
+        f"{item.clause} {item.subject} {one.outcome}: {one.measured}; required {one.required}; {one.note}"
+        for item, one in verdicts.items()
+        if one.outcome is not Outcome.PASS
+    )

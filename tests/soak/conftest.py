@@ -1,0 +1,55 @@
+"""Soaks on this machine, ended whatever a test did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvgate.inventory import reader
+from kvgate.soak.control import Control
+from kvgate.soak.store import Store
+from kvgate.transport.local import LocalTransport
+from tests.soak.hosted import ask
+from tests.soak.rack import inventory
+
+
+@pytest.fixture
+def hosts(tmp_path: Path) -> Iterator[Path]:
+    """Folder that holds the soaks of all hosts."""
+    base = tmp_path / "hosts"
+    yield base
+    for place in base.glob("*/*/worker.pyz"):
+        ask(place.parent, "stop")
+
+
+@pytest.fixture
+def control(tmp_path: Path, hosts: Path) -> Control:
+    file = tmp_path / "rack.yaml"
+    file.write_text(inventory(hosts))
+    return Control(reader.read(file), LocalTransport(), tmp_path / "soaks")
+
+
+@pytest.fixture
+def begin(control: Control) -> Callable[..., Store]:
+    """Start a soak at sixty times the speed, its plans changed as asked."""
+
+    def begin(scale: float = 60, **more: Any) -> Store:
+        from kvgate.soak.plan import plans
+
+        wanted = {}
+        for host, text in plans(control.inventory.rack, "soak-t", scale).items():
+            plan = json.loads(text)
+            plan["bounds"] |= more.get("bounds", {})
+            plan |= {key: value for key, value in more.items() if key != "bounds"}
+            wanted[host] = json.dumps(plan, sort_keys=True, separators=(",", ":"))
+        about = {"fingerprint": control.inventory.fingerprint, "begun": "2026-01-01", "scale": scale, "plans": wanted}
+        store = Store.create(control.root, "soak-t", about)
+        told = control.start(store)
+        assert [one.state for one in told] == ["running"] * len(told), [str(one.error) for one in told]
+        return store
+
+    return begin

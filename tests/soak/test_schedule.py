@@ -1,0 +1,166 @@
+"""Soaks at set times: units that systemd accepts, a crontab line that cron accepts, and nothing missed that is not shown."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from kvgate.cli import main
+from kvgate.errors import NotAllowed
+from kvgate.soak import schedule
+from kvgate.soak.host import launch
+from kvgate.soak.schedule import EVERY, Book, Entry
+from tests.soak.rack import inventory
+
+NOW = datetime(2026, 11, 29, 20, 0, tzinfo=UTC)
+ODD = ["/usr/bin/python3", "-m", "kvgate", "soak", "run", "--inventory", '/srv/50 % of it/a "rack" $HOME/x.yaml']
+
+verified = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+
+
+def entry(
+    every: schedule.Every = "weekly", at: datetime = NOW + timedelta(days=5), argv: list[str] | None = None
+) -> Entry:
+    return schedule.entry("nightly", at, every, argv or ODD, Path("/srv"), NOW, "systemd")
+
+
+def analyze(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["systemd-analyze", *words], capture_output=True, text=True, check=False)
+
+
+@verified
+@pytest.mark.parametrize("every", EVERY)
+def test_systemd_accepts_the_units(tmp_path: Path, every: schedule.Every) -> None:
+    one = entry(every, at=datetime(2027, 2, 28, 18, 30, tzinfo=UTC))
+    for ending, text in (("service", schedule.service(one)), ("timer", schedule.timer(one))):
+        (tmp_path / f"{schedule.unit(one)}.{ending}").write_text(text)
+    done = analyze("verify", "--man=no", *(str(path) for path in sorted(tmp_path.iterdir())))
+    assert done.returncode == 0, done.stderr
+    assert "nightly" not in done.stderr, done.stderr  # a line that is ignored is only warned of
+
+
+@verified
+@pytest.mark.parametrize("every", EVERY)
+def test_the_timer_is_due_when_the_book_says(every: schedule.Every) -> None:
+    one = entry(every, at=datetime(2027, 2, 28, 18, 30, tzinfo=UTC))
+    when = next(line.partition("=")[2] for line in schedule.timer(one).splitlines() if line.startswith("OnCalendar="))
+    shown = analyze("calendar", "--base-time=2026-11-29 20:00:00 UTC", "--iterations=1", when).stdout
+    due = next(line.split(": ", 1)[1] for line in shown.splitlines() if "(in UTC)" in line or "Next elapse" in line)
+    first = one.first if every in ("once",) else None
+    stamp = datetime.strptime(due.split(" ", 1)[1].removesuffix(" UTC"), "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    assert (stamp.hour, stamp.minute) == (18, 30)
+    assert first is None or stamp == first
+    assert every != "weekly" or stamp.weekday() == one.first.weekday()
+    assert every != "monthly" or stamp.day == 28
+
+
+@verified
+def test_what_systemd_reads_of_the_words_is_what_was_meant(tmp_path: Path) -> None:
+    text = schedule.service(entry())
+    line = next(line for line in text.splitlines() if line.startswith("ExecStart="))
+    assert "50 %% of it" in line
+    assert "$$HOME" in line
+    assert '\\"rack\\"' in line
+    assert tmp_path.exists()
+
+
+def test_a_crontab_line_has_its_five_fields_and_no_bare_percent() -> None:
+    for every, fields in (("daily", 3), ("weekly", 2), ("monthly", 2)):
+        line = schedule.crontab(entry(every))  # type: ignore[arg-type]
+        minute, hour, *days = line.split()[:5]
+        assert minute.isdigit()
+        assert hour.isdigit()
+        assert days.count("*") == fields
+        assert line.count("%") == line.count("\\%")
+        assert line.endswith("# kvgate-soak-nightly")
+
+
+def test_times_that_passed_without_a_beginning_are_missed(tmp_path: Path) -> None:
+    book, one = Book(tmp_path), entry("daily", at=NOW + timedelta(hours=1))
+    book.write([one])
+    first = one.first
+    assert book.missed(one, first + timedelta(minutes=5)) == []  # there is still time
+    assert book.missed(one, first + timedelta(days=2, minutes=30)) == [first + timedelta(days=n) for n in range(3)]
+    (tmp_path / "schedule-runs.jsonl").write_text(
+        json.dumps({"name": "nightly", "event": "begun", "at": (first + timedelta(days=1, minutes=2)).isoformat()})
+        + '\n{"na'
+    )
+    assert book.missed(one, first + timedelta(days=2, minutes=30)) == [first, first + timedelta(days=2)]
+
+
+@pytest.mark.parametrize("at", [NOW - timedelta(seconds=1), NOW])
+def test_a_time_that_is_over_is_refused(at: datetime) -> None:
+    with pytest.raises(NotAllowed, match="is over"):
+        entry(at=at)
+
+
+def test_a_day_that_not_every_month_has_is_refused() -> None:
+    with pytest.raises(NotAllowed, match="not every month"):
+        entry("monthly", at=datetime(2026, 12, 31, tzinfo=UTC))
+
+
+Kvgate = Callable[..., Result]
+
+
+@pytest.fixture
+def kvgate(tmp_path: Path) -> Kvgate:
+    (tmp_path / "rack.yaml").write_text(inventory(tmp_path / "hosts"))
+    more = ["--soaks", str(tmp_path / "soaks"), "--units", str(tmp_path / "units")]
+    return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more])
+
+
+def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> None:
+    words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--every", "weekly")
+    assert kvgate(*words).exit_code == 4  # load for hours is never made without leave
+    assert kvgate(*words, "--allow-load").exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "units").iterdir()) == [
+        "kvgate-soak-soak.service",
+        "kvgate-soak-soak.timer",
+    ]
+    assert kvgate(*words, "--allow-load").exit_code == 4  # a second one of that name
+    [row] = json.loads(kvgate("--json").stdout)
+    assert (row["name"], row["every"], row["missed"], row["status"]) == ("soak", "weekly", [], None)
+    assert row["command"][:3] == [sys.executable, "-m", "kvgate"]
+    assert kvgate("--remove", "soak").exit_code == 0
+    assert list((tmp_path / "units").iterdir()) == []
+    assert json.loads(kvgate("--json").stdout) == []
+    assert kvgate("--remove", "soak").exit_code == 4
+
+
+PLAN = {
+    "soak": "soak-t", "host": "node-01", "scale": 1, "seconds": 262800,
+    "bounds": {"segment_bytes": 1, "journal_bytes": 1, "free_bytes": 1, "memory_bytes": 536870912},
+}  # fmt: skip
+
+
+@verified
+def test_systemd_accepts_every_property_of_the_worker_s_unit(tmp_path: Path) -> None:
+    told = [one.removeprefix("--property=") for one in launch.properties(PLAN)]
+    text = "\n".join(
+        ["[Service]", "Type=simple", "ExecStart=/bin/true", *told, f"StandardError=append:{tmp_path}/worker.log", ""]
+    )
+    (tmp_path / "kvgate-t.service").write_text(text)
+    done = analyze("verify", "--man=no", str(tmp_path / "kvgate-t.service"))
+    assert done.returncode == 0, done.stderr
+    assert "kvgate-t" not in done.stderr, done.stderr
+    assert f"RuntimeMaxSec={262800 + 3600}" in told
+
+
+@pytest.mark.parametrize("user", [False, True])
+def test_the_unit_is_begun_with_words_that_systemd_run_knows(tmp_path: Path, user: bool) -> None:
+    argv = launch.command(tmp_path, PLAN, user=user)
+    if shutil.which("systemd-run") is None:
+        pytest.skip("needs systemd-run")
+    known = subprocess.run(["systemd-run", "--help"], capture_output=True, text=True, check=True).stdout
+    options = [word.partition("=")[0] for word in argv[1 : argv.index("--")]]
+    assert all(word in known for word in options), options
+    assert ("--user" in options) is user
+    assert argv[argv.index("--") + 1 :] == [sys.executable, str(tmp_path / "worker.pyz"), "run", str(tmp_path)]
