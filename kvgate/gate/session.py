@@ -346,22 +346,16 @@ class GateSession:
             check = self.evidence.verify()
             if check.problems or check.head != self.evidence.head():
                 problem = check.problems[0] if check.problems else "its last line is another one"
+                place = str(self.evidence.path)
                 raise Unwritable(
-                    say(
-                        "evidence {path} does not read back as written: {problem}",
-                        path=str(self.evidence.path),
-                        problem=problem,
-                    )
+                    say("evidence {path} does not read back as written: {problem}", path=place, problem=problem)
                 )
             seal = Seal(check.lines, check.head, check.root)
         stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
+            meant = decision.outcome
             raise Unwritable(
-                say(
-                    "the ledger reads {stored} back where {outcome} was written",
-                    stored=stored,
-                    outcome=decision.outcome,
-                )
+                say("the ledger reads {stored} back where {outcome} was written", stored=stored, outcome=meant)
             )
 
     def interrupt(self, why: str) -> None:

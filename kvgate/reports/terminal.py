@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO, cast
 
@@ -23,6 +24,7 @@ from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
+_WALL = 160  # characters of a command that are read at a glance
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
@@ -70,16 +72,22 @@ def plan(preview: Preview, stream: IO[str]) -> None:
         table.add_row(clause, Sentence(read.text(texts[clause])), Sentence(", ".join(subjects)))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
+    walls: dict[str, str] = {}
+    times = Counter(planned.command for planned in preview.asked)
     for planned in preview.asked:
         again = f" x{planned.samples}" if planned.samples > 1 else ""
         out.print(
             Text.assemble(
                 (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),
-                planned.command,
+                _abridged(planned.command, walls, times[planned.command]),
                 (f"  [{', '.join(planned.clauses)}]", "dim"),
             ),
             soft_wrap=True,
         )
+    if walls:
+        out.print(Rule(read("what stands for a long text above, in full"), align="left"))
+    for wall, label in walls.items():
+        out.print(Text.assemble((f"{label}  ", "cyan"), wall), soft_wrap=True)
     hosts = len({planned.host for planned in preview.asked})
     out.print(
         read(
@@ -89,6 +97,15 @@ def plan(preview: Preview, stream: IO[str]) -> None:
             hosts=read.ngettext("{count} host", "{count} hosts", hosts),
         )
     )
+
+
+def _abridged(command: str, walls: dict[str, str], times: int) -> str:
+    """Write a label for what is too long to be read again on every host: a script of ours, or the whole command."""
+    script = re.match(r"sh -c ('(?:[^']|'\"'\"')*')", command)
+    if len(command) <= _WALL or (script is None and times == 1):
+        return command
+    wall = script[1] if script else command
+    return command.replace(wall, walls.setdefault(wall, f"<{len(walls) + 1}>"), 1)
 
 
 def summary(session: GateSession, stream: IO[str], options: Options) -> None:

@@ -78,7 +78,7 @@ def offered(kvgate: Kvgate, line: str, **more: str) -> list[str]:
     """What bash is offered for a line that ends in the word begun, or in a blank."""
     env = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - (not line.endswith(" ")))}
     lines = kvgate(_KVGATE_COMPLETE="bash_complete", **env, **more).stdout.splitlines()
-    return [entry.removeprefix("plain,") for entry in lines]
+    return [entry.removeprefix("plain,") for entry in lines if entry]
 
 
 def test_what_is_known_here_is_completed(kvgate: Kvgate) -> None:
