@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from lab import order, wire
 from lab.faults import Fault, every
 from lab.load.fabric import Cable, FabricHost
+from lab.load.files import Upset
 from lab.load.host import LoadHost
 from lab.load.model import Trouble
 from lab.machine import Edit, Machine, Reply, load
@@ -84,6 +85,7 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
             ordered.name,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
+            upsets=tuple(one for one in troubles if isinstance(one, Upset)),
             boot=str(ordered.values["boot_id"]),
             flaws=tuple(flaw for fault in hits for flaw in fault.serving),
         )

@@ -67,8 +67,8 @@ def on_file(
         title=say("{pattern} on {host}:{path}", pattern=pattern.name, host=host, path=path),
         prepare=(
             (Step("mounts first", host, raid.mounts(), must=mounted),),
-            (Step("space", host, raid.space(path), must=_room(path, size)),),
-            (Step("folder", host, _folder(folder)),),
+            (Step("space", host, raid.space(path), must=room(path, size)),),
+            (Step("folder", host, made(folder)),),
             (Step("lay out", host, _laid(file, size)),),
         ),
         stages=(
@@ -79,7 +79,7 @@ def on_file(
             (Step("counters after", host, counters()),),
             *((step,) for step in health("health after")),
         ),
-        clean=(Step("remove", host, _removed(folder)),),
+        clean=(Step("remove", host, removed(folder)),),
         read=partial(rounds.read, pattern=pattern, path=path),
         rounds=count,
         at_most=at_most,
@@ -94,7 +94,9 @@ def kv_read(block: int, depth: int, seconds: int) -> Pattern:
     return Pattern(Way.RANDREAD, block, depth, seconds)
 
 
-def _room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
+def room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
+    """Return what looks at the space of a mount and says why ``size`` bytes do not fit, or None."""
+
     def must(found: tuple[Space, ...]) -> Phrase | None:
         here = next((one for one in found if one.target == path), None)
         if here is None or here.available is None:
@@ -108,11 +110,13 @@ def _room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
     return must
 
 
-def _folder(folder: str) -> Probe[str]:
+def made(folder: str) -> Probe[str]:
+    """Make the folder of a load; one that is there already stays as it is."""
     return Probe("load-folder", ("mkdir", "-p", "-m", "700", "--", folder), _nothing, level=Level.LOAD)
 
 
-def _removed(folder: str) -> Probe[str]:
+def removed(folder: str) -> Probe[str]:
+    """Remove the folder of a load. Raises ValueError for any other folder."""
     if not folder.endswith(f"/{FOLDER}"):
         raise ValueError(f"found {folder!r}, wanted a folder named {FOLDER}: nothing else is removed")
     return Probe("load-removed", ("rm", "-rf", "--one-file-system", "--", folder), _nothing, 300.0, level=Level.LOAD)

@@ -61,7 +61,7 @@ def limits(terms: Mapping[str, float], site: Site) -> Limits:
         ),
         rules=Rules(
             seed=site.seed,
-            rounds=site.rounds,
+            rounds=max(int(terms["rounds"]), site.rounds),
             resamples=int(terms["resamples"]),
             width_points=terms["width"],
             variation_percent=terms["variation"],

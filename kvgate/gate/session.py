@@ -25,6 +25,7 @@ from kvgate.gate.collect import Progress, Rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.judged import Judged
+from kvgate.gate.permission import NOT_PERMITTED, permitted, written
 from kvgate.gate.signals import waiting
 from kvgate.gate.stored import Then, keep
 from kvgate.gate.trials import Tell, Trials
@@ -81,6 +82,7 @@ class GateSession:
     judged: dict[Owed, Judged] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)  # what could not be kept: with any of it the gate is not PASS
     remarks: list[str] = field(default_factory=list)  # faults of kvgate itself; their clauses are UNDECIDED
+    destroys: frozenset[str] = frozenset()  # serials of disks that whoever started the run lets be written raw
     late: frozenset[Owed] = frozenset()  # what can be judged only after look_again
     decided: Decision | None = None  # as read back from the ledger
     before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
@@ -159,7 +161,10 @@ class GateSession:
                     self._kept_journals().keep(host, self.journals(host))
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
-            self._trials = Trials(rehearsal.trials, transport, self.answers, mark, watch=watch, tell=tell)
+            may, may_not = permitted(rehearsal.trials, self.destroys)
+            for trial in may_not:
+                self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
+            self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell)
 
     def met(self, hosts: Collection[str]) -> set[str]:
         """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""

@@ -58,8 +58,9 @@ class Prepared:
     def session(self) -> GateSession:
         """Return a fresh session on these inputs."""
         return GateSession(
-            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed
-        )
+            self.options.gate, self.inventory, self.agreement, self.owed, then=self.then, agreed=self.agreed,
+            destroys=frozenset(self.options.allow_destructive),
+        )  # fmt: skip
 
     def preview(self, tests: Sequence[GateTest]) -> Preview:
         """Everything that is owed, and every command that would run where."""

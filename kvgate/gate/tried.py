@@ -14,6 +14,7 @@ from checks.trial import Measured, Step, Trial, Voided
 from kvgate.errors import CannotTell, DeviceAbsent, Unreadable
 from kvgate.gate.answers import Answers
 from kvgate.gate.naming import device_names
+from kvgate.gate.permission import NOT_PERMITTED
 
 Fact = TypeVar("Fact")
 
@@ -68,6 +69,13 @@ class Tried:
         facts = tuple(one.fact for one in rounds if one.void is None and one.failed is None)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
+        if not rounds and (serials := self._not_permitted(trial)) is not None:
+            raise CannotTell(
+                say(
+                    "{title}: nothing was written, because nobody named the disk: --allow-destructive {serials}",
+                    title=trial.title, serials=" --allow-destructive ".join(serials),
+                )
+            )  # fmt: skip
         if len(facts) < trial.rounds:
             if failed:
                 raise failed[-1]
@@ -85,6 +93,13 @@ class Tried:
                 )
             )  # fmt: skip
         return Measured(facts, voided, tuple(error.phrase for error in failed))
+
+    def _not_permitted(self, trial: Trial[Any]) -> list[str] | None:
+        for line in self.answers.evidence.notes(NOT_PERMITTED):
+            serials = line.get("serials")
+            if line.get("trial") == trial.key and isinstance(serials, list):
+                return [str(serial) for serial in serials]
+        return None
 
     def numbers(self, trial: Trial[Any]) -> list[int]:
         """Evidence numbers of every step of every round that came to its end."""

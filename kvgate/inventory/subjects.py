@@ -102,7 +102,13 @@ def things(rack: Rack) -> Iterator[Thing]:
         yield Thing(Subject.HOST, name, name, host, host, rack, _traits(name, host, **_host_traits(host)))
         parts: list[tuple[Subject, str, Ordered, Mapping[str, object]]] = []
         parts += [
-            (Subject.DISK, disk.serial, disk, {"disk": disk.role, "slot": disk.bdf is not None}) for disk in host.disks
+            (
+                Subject.DISK,
+                disk.serial,
+                disk,
+                {"disk": disk.role, "slot": disk.bdf is not None, "scratch": disk.scratch},
+            )
+            for disk in host.disks
         ]
         parts += [(Subject.RAID, raid.device, raid, {"level": raid.level}) for raid in host.raid]
         for nic in host.nics:
@@ -117,6 +123,7 @@ def things(rack: Rack) -> Iterator[Thing]:
             mount_traits = {
                 "filesystem": mount.filesystem, "striped": mount.stripe is not None, "arm": mount.arm,
                 "below": below(mount), "baseline": name in baseline_hosts(rack), "sheet": promised(rack, host, mount) is not None,
+                "beside_nfs": any(below(one) == "nfs" for one in host.mounts),
             }  # fmt: skip
             parts.append((Subject.MOUNT, mount.path, mount, mount_traits))
         parts += [

@@ -18,6 +18,7 @@ def every() -> dict[str, Fault]:
         connections,
         disks,
         fabric,
+        files,
         hosts,
         nics,
         roce,
@@ -28,7 +29,20 @@ def every() -> dict[str, Fault]:
     )
 
     found: dict[str, Fault] = {}
-    for module in (disks, storage, nics, roce, connections, hosts, accelerators, trouble, volumes, fabric, serving):
+    for module in (
+        disks,
+        storage,
+        nics,
+        roce,
+        connections,
+        hosts,
+        accelerators,
+        trouble,
+        volumes,
+        fabric,
+        files,
+        serving,
+    ):
         for fault in module.FAULTS:
             if fault.name in found:
                 raise ValueError(f"fault {fault.name!r} is defined twice")

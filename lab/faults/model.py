@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lab.load.fabric import Cable
+from lab.load.files import Upset
 from lab.load.model import Trouble
 from lab.machine import Edit
 from lab.serving.model import Flaw
@@ -29,7 +30,7 @@ class Fault:
     edits: tuple[Edit, ...] = ()
     platform: str = ""
     behaviour: str = ""
-    load: tuple[Trouble | Cable, ...] = ()
+    load: tuple[Trouble | Cable | Upset, ...] = ()
     serving: tuple[Flaw, ...] = ()
 
     def hits(self, host: str) -> bool:

@@ -10,8 +10,12 @@ _REPEAT = frozenset({"G2.1.4", "G2.1.5", "G2.1.6"})
 _RATES = frozenset({"G2.1.2", "G2.1.3"})
 _SEEN = frozenset({"G2.1.9"})
 _EVERY = frozenset(
-    {"G2.1.2", "G2.1.3", "G2.1.4", "G2.1.5", "G2.1.6", "G2.1.7", "G2.1.8", "G2.1.9", "G2.1.10", "G2.1.12"}
-)
+    {
+        "G2.1.2", "G2.1.3", "G2.1.4", "G2.1.5", "G2.1.6", "G2.1.7", "G2.1.8", "G2.1.9", "G2.1.10", "G2.1.12",
+        "G2.4.1", "G2.5.1",
+    }
+)  # fmt: skip
+_ARRAY = _EVERY | {"G2.2.9"}
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -20,23 +24,23 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-link-25g", "the array's volume comes through a port at 25 Gb/s",
-        "node-01", stops=_RATES | {"G2.1.6"}, load=(Trouble("nvme1n1", factor=0.245),),
+        "node-01", stops=_RATES | {"G2.1.6", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.245),),
     ),
     Fault(
         "volume-kv-slow", "the array's volume carries a few percent of what it should: nothing that keeps KV could live on it",
-        "node-01", stops=_RATES | _REPEAT, load=(Trouble("nvme1n1", factor=0.03),),
+        "node-01", stops=_RATES | _REPEAT | {"G2.2.9"}, load=(Trouble("nvme1n1", factor=0.03),),
     ),
     Fault(
         "volume-mtu-1500", "the fabric carries RoCE packets of 1024 bytes: the port's share for payload is smaller",
-        "node-01", stops=_RATES, load=(Trouble("nvme1n1", factor=0.88),),
+        "node-01", stops=_RATES | {"G2.2.9"}, load=(Trouble("nvme1n1", factor=0.88),),
     ),
     Fault(
         "local-disk-throttles", "the local disk grows slower from round to round, as one does that throttles",
-        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10"}, load=(Trouble("nvme0n1", decay=0.08),),
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"}, load=(Trouble("nvme0n1", decay=0.08),),
     ),
     Fault(
         "volume-unsteady", "rates of the array's volume differ by a tenth from round to round",
-        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12"}, load=(Trouble("nvme1n1", noise=0.12),),
+        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"}, load=(Trouble("nvme1n1", noise=0.12),),
     ),
     Fault(
         "local-reads-from-memory", "half of what fio reads on the local disk comes from memory",
@@ -48,7 +52,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "local-buffered", "fio on the node runs without direct I/O, whatever it was asked",
-        "node-01", undecided=_EVERY, load=(Trouble(buffered=True),),
+        "node-01", undecided=_ARRAY, load=(Trouble(buffered=True),),
     ),
     Fault(
         "fio-killed", "fio is killed in the middle of each run on the local disk and prints nothing",
@@ -60,15 +64,15 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fio-short", "fio runs nine tenths of its time and says nothing about it",
-        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", short=0.9),),
+        "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", short=0.9),),
     ),
     Fault(
         "fio-io-error", "reads of the array's volume end in I/O errors",
-        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", error=5, status=1),),
+        "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", error=5, status=1),),
     ),
     Fault(
         "fio-verify-error-status-0", "fio counts a failed verify and ends with status 0",
-        "node-01", undecided=_EVERY, load=(Trouble("nvme1n1", error=84),),
+        "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", error=84),),
     ),
     Fault(
         "local-disk-full", "the local filesystem has no space for the file",
@@ -76,7 +80,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fio-missing", "fio is not installed on the node",
-        "node-01", undecided=_EVERY | {"G2.1.1"},
+        "node-01", undecided=_ARRAY | {"G2.1.1", "G2.3.1"},
         edits=(Edit(ask="(env KVGATE_LOAD=\\S+ )?(fio .*|sh -c .* fio .*)", stdout="", stderr="sh: 1: fio: not found\n", status=127),),
     ),
     Fault(
@@ -97,7 +101,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-lost-before-load", "the array's volume is no longer mounted when the load begins: the root disk lies below its path",
-        "node-01", undecided=_EVERY,
+        "node-01", undecided=_ARRAY | {"G2.3.1", "G2.3.2"},
         edits=(Edit(ask="findmnt .*", replace=(('"/mnt/fx100"', '"/mnt/elsewhere"'),)),),
     ),
     Fault(

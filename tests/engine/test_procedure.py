@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from checks.serving.procedure import Asked, bytes_of, cell, ended
 from checks.serving.site import Server, Side, Site, kept
 from checks.serving.snapshot import Window, traffic
 from checks.trial import Step, Trial
+from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
@@ -91,9 +93,20 @@ def procedure(site: Site) -> Trial[Mapping[str, Any]]:
     return Trial("g3.cell", say("a cell"), tuple(gentle), dict, rounds=1)
 
 
-@pytest.mark.skipif(
+needs_tools = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in TOOLS) or os.geteuid() != 0, reason=f"needs root and {', '.join(TOOLS)}"
 )
+
+
+def with_fault(site: Site, *names: str) -> Site:
+    """The same site, with an engine that is wrong."""
+    server = site.local.servers[0]
+    words = tuple(word for name in names for word in ("--fault", name))
+    wrong = replace(server, start=(*server.start[:3], *words, *server.start[3:]))
+    return replace(site, sides=(replace(site.local, servers=(wrong,)),))
+
+
+@needs_tools
 def test_a_cell_proves_its_tier_with_real_scripts_processes_and_files(tmp_path: Path, site: Site) -> None:
     trial = procedure(site)
     with Evidence.create(tmp_path / "evidence", "run-1", {"gate": "G3"}) as evidence:
@@ -111,4 +124,17 @@ def test_a_cell_proves_its_tier_with_real_scripts_processes_and_files(tmp_path: 
     assert (told.store_own, told.store_failures) == (2304, 0)
     assert facts["local: settings 1"].pid is not None
     assert list((tmp_path / "kv").iterdir()) == []
+    assert not (tmp_path / "pid").exists()
+
+
+@needs_tools
+def test_a_store_that_loses_its_writes_ends_the_round_before_anything_is_measured(tmp_path: Path, site: Site) -> None:
+    trial = procedure(with_fault(site, "kv-write-lost"))
+    with Evidence.create(tmp_path / "evidence", "run-1", {"gate": "G3"}) as evidence:
+        tried = Trials([trial], LocalTransport(), Answers(evidence), "kvgate:test-lost").run()
+        with pytest.raises(CannotTell, match="stored nothing"):
+            tried.measured(trial)
+        asked = " ".join(one.key for one in evidence.answers())
+    assert "local: populate" in asked
+    assert "local: measure" not in asked
     assert not (tmp_path / "pid").exists()

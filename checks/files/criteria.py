@@ -1,0 +1,117 @@
+"""When files come back as they were written, and when models are loaded and saved fast enough. Published figures stand beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from checks.block.rounds import Round
+from checks.files.integrity import Checked
+from checks.files.loading import Loaded
+from checks.files.saving import Saved
+from checks.parsers.vllm_log import ModelLoad
+from checks.phrase import Phrase, joined, say
+from checks.statistics.steadiness import variation_percent
+from checks.trial import Measured
+from checks.units import show_bytes
+from checks.verdict import Quantity, Verdict
+
+
+def intact(measured: Measured[Checked]) -> Verdict:
+    """Every byte that was written comes back as it was written, in every round."""
+    required = say("all bytes written come back as they were written")
+    if not measured.facts:
+        return Verdict.undecided(say("no round was measured"), required)
+    if bad := next((one for one in measured.facts if one.wrong), None):
+        shown = say(
+            "written on {writer}, read on {reader}: {wrong}", writer=bad.writer, reader=bad.reader, wrong=bad.wrong
+        )
+        return Verdict.of(False, shown, required)
+    put, got = (sum(getattr(one, name) for one in measured.facts) for name in ("written", "verified"))
+    one = measured.facts[0]
+    shown = say(
+        "{got} of {put} verified over {count} rounds, written on {writer}, read on {reader}",
+        got=show_bytes(got), put=show_bytes(put), count=len(measured.facts), writer=one.writer, reader=one.reader,
+    )  # fmt: skip
+    if got != put or not put:
+        return Verdict.undecided(say("not everything that was written was verified"), required, shown)
+    return Verdict.of(True, shown, required, "B", quantities=(Quantity("bytes verified", got, "B"),))
+
+
+def loads(
+    measured: Measured[Loaded], reads: Measured[Round], share: float, variation: float, context: Phrase | None
+) -> Verdict:
+    """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that vary by ``variation`` percent."""
+    return _beside_fio(
+        [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in reads.facts],
+        share, variation, context, [one.seconds for one in measured.facts],
+    )  # fmt: skip
+
+
+def saves(
+    measured: Measured[Saved], writes: Measured[Round], share: float, variation: float, context: Phrase | None
+) -> Verdict:
+    """A checkpoint is durable at ``share`` of what fio writes there sequentially, and comes back as it was written."""
+    if bad := next((one for one in measured.facts if one.wrong), None):
+        return Verdict.of(
+            False, say("{wrong}", wrong=bad.wrong), say("all bytes written come back as they were written")
+        )
+    return _beside_fio(
+        [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in writes.facts],
+        share, variation, context, [one.seconds for one in measured.facts],
+    )  # fmt: skip
+
+
+def _beside_fio(
+    rates: Sequence[float], reference: Sequence[float], share: float, variation: float, context: Phrase | None,
+    seconds: Sequence[float],
+) -> Verdict:  # fmt: skip
+    if not reference or not rates:
+        return Verdict.undecided(say("no round was measured"), say("at least {share:.0%} of fio's rate", share=share))
+    wanted = share * median(reference)
+    required = say(
+        "at least {wanted}/s ({share:.0%} of fio's {rate}/s)",
+        wanted=show_bytes(int(wanted)), share=share, rate=show_bytes(int(median(reference))),
+    )  # fmt: skip
+    shown = say(
+        "{rate}/s, {seconds:.1f} s, over {count} rounds",
+        rate=show_bytes(int(median(rates))), seconds=median(seconds), count=len(rates),
+    )  # fmt: skip
+    try:
+        varied = max(variation_percent(rates), variation_percent(reference))
+    except ValueError as error:
+        return Verdict.undecided(say("{why}", why=str(error)), required, shown)
+    if varied > variation:
+        note = say("the rounds vary by {varied:.1f} %, wanted at most {most:g} %", varied=varied, most=variation)
+        return Verdict.undecided(note, required, shown)
+    quantities = (Quantity("bytes per second", median(rates), "B/s"), Quantity("seconds", median(seconds), "s"))
+    return Verdict.of(median(rates) >= wanted, shown, required, "B/s", context, quantities)
+
+
+def faster_than_nfs(array: Measured[Loaded], nfs: Measured[Loaded], least: float, context: Phrase | None) -> Verdict:
+    """A model is loaded from the array at least ``least`` times as fast as over NFS."""
+    required = say("at least {least:g} times as fast as over NFS", least=least)
+    sides = [[one.bytes / one.seconds for one in side.facts] for side in (array, nfs)]
+    if any(len(side) < 2 for side in sides):
+        return Verdict.undecided(say("fewer than two rounds of one side"), required)
+    here, there = (median(side) for side in sides)
+    shown = say(
+        "{here}/s against {there}/s over NFS: {ratio:.2f} times",
+        here=show_bytes(int(here)), there=show_bytes(int(there)), ratio=here / there,
+    )  # fmt: skip
+    quantity = Quantity("times as fast as NFS", here / there, "")
+    return Verdict.of(here >= least * there, shown, required, note=context, quantities=(quantity,))
+
+
+def engine_loaded(found: ModelLoad, most: float, context: Phrase | None) -> Verdict:
+    """The engine says itself that its slowest worker had the model loaded within ``most`` seconds."""
+    required = say("at most {most:g} s by the engine's own log", most=most)
+    if not found.loads:
+        return Verdict.undecided(say("the engine's log tells no finished load"), required)
+    slowest = max(found.loads, key=lambda one: one.seconds)
+    size = sum(one.gib for one in found.loads)
+    parts = [say("{gib:.1f} GiB in {seconds:.1f} s", gib=size, seconds=slowest.seconds)]
+    if found.weight_seconds:
+        parts.append(say("weights {seconds:.1f} s", seconds=max(found.weight_seconds)))
+    quantities = (Quantity("load seconds", slowest.seconds, "s"),)
+    return Verdict.of(slowest.seconds <= most, joined(parts), required, "s", context, quantities)

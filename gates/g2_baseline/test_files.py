@@ -1,0 +1,129 @@
+"""G2.3 to G2.5  Files come back as they were written; models are loaded cold and checkpoints saved, durably, fast enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.block.patterns import Pattern, Way
+from checks.block.trials import on_file
+from checks.files import criteria
+from checks.files.integrity import Place, by_blocks, by_sums
+from checks.files.loading import cold
+from checks.files.probes import engine_log
+from checks.files.saving import checkpoint
+from checks.phrase import say
+from checks.verdict import Verdict
+from kvgate import reference
+from kvgate.inventory.subjects import below, things
+
+GIB, MIB = 2**30, 2**20
+
+
+def _place(mount):
+    return Place(mount.host, mount.path, mount.filesystem)
+
+
+def _reader(mount):
+    """Who reads back: another node where the filesystem is one that several may mount, else the same node, caches dropped.
+
+    XFS on a namespace that two nodes have mounted would destroy it: never that.
+    """
+    if below(mount) != "nfs":
+        return _place(mount)
+    others = (one for one in things(mount.rack) if one.kind is mount.kind and one.host != mount.host)
+    alike = (
+        one
+        for one in others
+        if (one.path, one.filesystem, one.device) == (mount.path, mount.filesystem, mount.device)
+        and one.machine is not None and one.machine.access == "shell"
+    )  # fmt: skip
+    return _place(next(alike, mount))
+
+
+def _sequential(mount, terms, way):
+    """The trial of G2.1.2 or G2.1.3 on the same mount: made once, read here too."""
+    serials = [disk.serial for disk in mount.machine.disks if disk.role == "baseline"]
+    serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
+    pattern = Pattern(way, MIB, 32, terms["seconds"])
+    return on_file(mount.host, mount.path, mount.filesystem, pattern, terms["size"] * GIB, serial, terms["rounds"])
+
+
+def _model(mount):
+    """The served model's folder where it lies below this mount; empty: files that stand for it are laid out."""
+    serving = mount.rack.serving
+    path = serving.model.path if serving else ""
+    return path if path.startswith(f"{mount.path.rstrip('/')}/") else ""
+
+
+def _cold(mount, terms):
+    size = int(terms["shard"] * GIB)
+    return cold(_place(mount), terms["shards"], size, terms["jobs"], terms["rounds"], _model(mount))
+
+
+def _value(name):
+    return str(reference.read().value(name))
+
+
+def _published_loads():
+    return say(
+        "published beside it, no limit: whole services on other hardware (R9) took {large_nfs} s over NFS and {large} s from "
+        "the array (70B), {small_nfs} s and {small} s (32B); bytes read and the state of caches are not said there",
+        large_nfs=_value("R9.load.70b.nfs"), large=_value("R9.load.70b.fx100"),
+        small_nfs=_value("R9.load.32b.nfs"), small=_value("R9.load.32b.fx100"),
+    )  # fmt: skip
+
+
+def _published_save():
+    size, after = _value("R1.ckpt_size"), _value("R1.ckpt_time.after")
+    return say(
+        "published beside it, no limit (R1): {before} s to {after} s, {low} to {high} GB/s; these do not fit together, "
+        "{size} GB in {after} s are {rate:.2f} GB/s (I6)",
+        before=_value("R1.ckpt_time.before"), after=after, low=_value("R1.ckpt_bw.before"), high=_value("R1.ckpt_bw.after"),
+        size=size, rate=float(size) / float(after),
+    )  # fmt: skip
+
+
+@pytest.mark.clause("G2.3.1")
+def test_blocks_come_back_as_they_were_written(mount, measure, terms, decide):
+    trial = by_blocks(_place(mount), _reader(mount), terms["size"] * GIB, terms["rounds"])
+    decide(criteria.intact(measure(trial)))
+
+
+@pytest.mark.clause("G2.3.2")
+def test_whole_files_come_back_as_they_were_written(mount, measure, terms, decide):
+    trial = by_sums(_place(mount), _reader(mount), terms["files"], int(terms["each"] * GIB), terms["rounds"])
+    decide(criteria.intact(measure(trial)))
+
+
+@pytest.mark.clause("G2.4.1")
+def test_loads_a_model_cold(mount, measure, terms, decide):
+    loaded, reads = measure(_cold(mount, terms)), measure(_sequential(mount, terms, Way.READ))
+    decide(criteria.loads(loaded, reads, terms["share"], terms["variation"], _published_loads()))
+
+
+@pytest.mark.clause("G2.4.2")
+def test_loads_a_model_faster_than_over_nfs(mount, measure, terms, decide):
+    nfs = next(one for one in things(mount.rack) if one.host == mount.host and dict(one.traits).get("below") == "nfs")
+    here, there = measure(_cold(mount, terms)), measure(_cold(nfs, terms))
+    decide(criteria.faster_than_nfs(here, there, terms["least"], _published_loads()))
+
+
+@pytest.mark.clause("G2.4.3")
+def test_engine_loads_its_model_in_time(arm, ask, terms, decide):
+    serving = arm.rack.serving
+    if serving.engine.kind != "vllm":
+        decide(Verdict.not_offered(say("kvgate reads load times from the log of vLLM alone")))
+    else:
+        control = arm.instances[0].control
+        log = engine_log(control.unit, control.container and (control.runtime, control.container), control.log)
+        if log is None:
+            decide(Verdict.not_offered(say("the inventory does not say where this engine leaves its log")))
+        else:
+            decide(criteria.engine_loaded(ask(arm.host, log), terms["most"], _published_loads()))
+
+
+@pytest.mark.clause("G2.5.1")
+def test_saves_a_checkpoint_durably(mount, measure, terms, decide):
+    trial = checkpoint(_place(mount), terms["shards"], int(terms["shard"] * GIB), terms["rounds"])
+    saved, writes = measure(trial), measure(_sequential(mount, terms, Way.WRITE))
+    decide(criteria.saves(saved, writes, terms["share"], terms["variation"], _published_save()))

@@ -1,0 +1,73 @@
+"""Faults of whole files: what comes back is not what was written, or is not told by the disk; models and checkpoints too slow."""
+
+from __future__ import annotations
+
+from lab.faults.model import Fault
+from lab.load.files import Upset
+
+_BLOCKS, _SUMS = frozenset({"G2.3.1"}), frozenset({"G2.3.2"})
+_LOAD, _SAVE = frozenset({"G2.4.1"}), frozenset({"G2.5.1"})
+_VOLUME = "nvme1n1"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "blocks-corrupt", "one block of the array's volume comes back with another checksum",
+        "node-01", stops=_BLOCKS, load=(Upset(_VOLUME, corrupt=True),),
+    ),
+    Fault(
+        "files-corrupt", "one file on the array's volume comes back with other contents",
+        "node-01", stops=_SUMS, load=(Upset(_VOLUME, sums=True),),
+    ),
+    Fault(
+        "verify-io-error", "the array's volume gives input/output errors where data was written",
+        "node-01", stops=_BLOCKS | _SAVE, load=(Upset(_VOLUME, io=True),),
+    ),
+    Fault(
+        "verify-other-version", "data was written by another version of fio than verifies it",
+        "node-01", undecided=_BLOCKS | _SAVE, load=(Upset(_VOLUME, across=True),),
+    ),
+    Fault(
+        "verify-stops-early", "fio verifies nine tenths of what was written and reports no error",
+        "node-01", undecided=_BLOCKS | _SAVE, load=(Upset(_VOLUME, short=0.9),),
+    ),
+    Fault(
+        "verify-killed", "fio is killed while it verifies on the array's volume",
+        "node-01", undecided=_BLOCKS | _SAVE, load=(Upset(_VOLUME, killed=True),),
+    ),
+    Fault(
+        "file-short", "a file on the array's volume is half as long as it was written",
+        "node-01", undecided=_SUMS, load=(Upset(_VOLUME, torn=True),),
+    ),
+    Fault(
+        "files-from-memory", "what was written to the array's volume is read back from the node's memory",
+        "node-01", undecided=_BLOCKS | _SUMS | _LOAD | _SAVE, load=(Upset(_VOLUME, kept=True),),
+    ),
+    Fault(
+        "caches-kept", "the node does not let its caches be dropped",
+        "node-01", undecided=_BLOCKS | _SUMS | _LOAD | _SAVE, load=(Upset(no_drop=True),),
+    ),
+    Fault(
+        "volume-full", "the array's volume takes no more data while files are laid out",
+        "node-01", undecided=_BLOCKS | _SUMS | _LOAD | _SAVE, load=(Upset(_VOLUME, full=True),),
+    ),
+    Fault(
+        "model-load-slow", "files of the array's volume are read at a third of what fio reads",
+        "node-01", stops=_LOAD, load=(Upset(_VOLUME, load=0.33),),
+    ),
+    Fault(
+        "model-load-unsteady", "cold loads from the local disk differ by a quarter from round to round",
+        "node-01", undecided=_LOAD, load=(Upset("nvme0n1", unsteady=0.25),),
+    ),
+    Fault(
+        "model-folder-empty", "nothing lies in the model's folder on the local disk when it is read",
+        "node-01", undecided=_LOAD, load=(Upset("nvme0n1", empty=True),),
+    ),
+    Fault(
+        "checkpoint-flush-slow", "the array's volume needs three times as long until a checkpoint is durable",
+        "node-01", stops=_SAVE, load=(Upset(_VOLUME, save=0.3),),
+    ),
+    Fault(
+        "checkpoint-corrupt", "a shard of a checkpoint on the local disk comes back with another checksum",
+        "node-01", stops=_SAVE, load=(Upset("nvme0n1", torn_save=True),),
+    ),
+)  # fmt: skip

@@ -1,0 +1,325 @@
+"""Every side door to a raw disk, tried on loop devices: nothing but a clear disk of the right serial is ever written."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import struct
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from checks.block import criteria, guard, raw
+from checks.block.guard import Guarded
+from checks.block.patterns import Pattern, Way
+from checks.parsers import fio
+from checks.parsers.fio import FioRun
+from checks.probe import Level, Probe
+from checks.verdict import Outcome
+from kvgate.errors import CannotTell
+from kvgate.evidence.store import Evidence
+from kvgate.gate.answers import Answers
+from kvgate.gate.trials import Trials
+from kvgate.transport.local import LocalTransport
+
+MIB = 2**20
+SERIAL = "SCRATCH0001"
+FILL = ("fio", "--name=w", "--size=16m", "--rw=write", "--bs=1m", "--direct=1", "--output-format=json")
+
+
+def run(*words: str, **more: bool) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, **{"check": True, **more})
+
+
+@dataclass
+class Disk:
+    """A loop device that seems to carry a serial: its own folder of sysfs with one more file."""
+
+    node: str
+    root: Path
+
+    @property
+    def name(self) -> str:
+        return self.node.removeprefix("/dev/")
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "class/block" / self.name
+
+    def known(self, serial: str = SERIAL) -> Disk:
+        """Show it as the kernel does now."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        (self.folder / "device").mkdir(parents=True)
+        for entry in Path("/sys/class/block", self.name).iterdir():
+            if entry.name != "device":
+                (self.folder / entry.name).symlink_to(entry.resolve())
+        (self.folder / "device/serial").write_text(f"{serial}  \n")
+        return self
+
+    def look(self, node: str | None = None, path: str | None = None) -> Guarded[str]:
+        return tried(guard.look(SERIAL, node or self.node, str(self.root)), path)
+
+    def write(self, *words: str, node: str | None = None, path: str | None = None) -> Guarded[FioRun]:
+        return tried(guard.write(SERIAL, words or FILL, fio.parse, 60, node or self.node, str(self.root)), path)
+
+    def head(self) -> bytes:
+        with Path(self.node).open("rb", buffering=0) as file:
+            return file.read(MIB)
+
+
+def tried(probe: Probe[Guarded[fio.FioRun]] | Probe[Guarded[str]], path: str | None = None) -> Guarded[object]:
+    assert probe.level is Level.DESTRUCTIVE
+    environment = dict(os.environ) | ({"PATH": path} if path else {})
+    shell = shutil.which("sh")
+    assert shell is not None
+    done = subprocess.run(
+        [shell, "-c", probe.command({})], capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert done.returncode in probe.accepted, done
+    return probe.parse(done.stdout)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    if os.geteuid() != 0 or shutil.which("losetup") is None or shutil.which("fio") is None:
+        pytest.skip("needs root, losetup and fio")
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(400 * MIB)
+    found = run("losetup", "--find", "--show", "--partscan", str(image), check=False)
+    if found.returncode:
+        pytest.skip(f"this machine has no loop device: {found.stderr.strip()}")
+    node = found.stdout.strip()
+    yield Disk(node, tmp_path / "sys").known()
+    run("losetup", "-d", node)
+
+
+def refused(found: Guarded[object], condition: str, disk: Disk | None = None, before: bytes = b"") -> None:
+    assert found.said is None
+    assert found.refused is not None
+    assert f"condition: {condition}" in str(found.refused)
+    if disk is not None:
+        assert disk.head() == before
+
+
+@pytest.mark.parametrize("interpreter", ["perl", "python3"])
+def test_a_clear_disk_of_the_right_serial_is_written(disk: Disk, tmp_path: Path, interpreter: str) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("sh", "cat", "stat", "awk", "wipefs", "blkid", "fio", "readlink", interpreter):
+        found = shutil.which(name) if name != "python3" else "/usr/bin/python3"
+        if found and Path(found).exists():
+            (tools / name).symlink_to(found)
+    if not (tools / interpreter).exists():
+        pytest.skip(f"this machine has no {interpreter}")
+    assert disk.look(path=str(tools)).refused is None
+    before = disk.head()
+    found = disk.write(path=str(tools))
+    assert found.refused is None
+    assert found.said is not None
+    assert found.said.jobs[0].directions[0].io_bytes == 16 * MIB
+    assert disk.head() != before
+
+
+def test_without_a_way_to_claim_nothing_is_written(disk: Disk, tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "sh").symlink_to(str(shutil.which("sh")))
+    refused(disk.write(path=str(tools)), "claim", disk, disk.head())
+
+
+def test_a_look_writes_nothing(disk: Disk) -> None:
+    before = disk.head()
+    assert disk.look() == Guarded(None, None)
+    assert disk.head() == before
+
+
+def test_another_serial(disk: Disk) -> None:
+    refused(disk.known("OTHER").write(), "serial", disk, disk.head())
+    (disk.folder / "device/serial").write_text("")
+    refused(disk.write(), "serial", disk, disk.head())
+    (disk.folder / "device/serial").unlink()
+    refused(disk.write(), "serial", disk, disk.head())
+    refused(disk.known(SERIAL + "0").write(), "serial", disk, disk.head())
+
+
+def test_a_serial_that_is_another_at_the_moment_of_writing(disk: Disk) -> None:
+    assert disk.look().refused is None
+    (disk.folder / "device/serial").write_text("OTHER\n")
+    refused(disk.write(), "serial", disk, disk.head())
+
+
+def test_a_disk_that_is_another_after_writing_is_told(disk: Disk, tmp_path: Path) -> None:
+    swap = tmp_path / "bin"
+    swap.mkdir()
+    program = swap / "fio"
+    program.write_text(f'#!/bin/sh\necho OTHER >{disk.folder}/device/serial\nexec {shutil.which("fio")} "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    refused(disk.write(path=f"{swap}:{os.environ['PATH']}"), "serial")
+
+
+def test_a_symbolic_link(disk: Disk, tmp_path: Path) -> None:
+    link = tmp_path / "by-id"
+    link.symlink_to(disk.node)
+    refused(disk.write(node=str(link)), "link", disk, disk.head())
+
+
+def test_a_device_under_another_name(disk: Disk) -> None:
+    numbers = Path(disk.node).stat().st_rdev
+    other = Path("/dev/kvgatetest0")
+    os.mknod(other, stat.S_IFBLK | 0o600, numbers)
+    try:
+        refused(disk.write(node=str(other)), "name", disk, disk.head())
+        (disk.folder.parent / other.name).mkdir()
+        (disk.folder.parent / other.name / "dev").write_text("7:99999\n")
+        refused(disk.write(node=str(other)), "name", disk, disk.head())
+    finally:
+        other.unlink()
+    refused(disk.write(node="/dev/../dev/" + disk.name), "name", disk, disk.head())
+
+
+def test_what_is_no_block_device(disk: Disk, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_bytes(b"keep")
+    for node in (str(plain), "/dev/null", "/dev/kvgate-is-not-there"):
+        refused(disk.write(node=node), "absent")
+    assert plain.read_bytes() == b"keep"
+
+
+@pytest.mark.parametrize("maker", [("mkfs.xfs", "-q", "-f"), ("mkfs.ext4", "-q", "-F"), ("mkswap",)])
+def test_a_signature(disk: Disk, maker: tuple[str, ...]) -> None:
+    if shutil.which(maker[0]) is None:
+        pytest.skip(f"this machine has no {maker[0]}")
+    run(*maker, disk.node)
+    refused(disk.write(), "signature", disk, disk.head())
+
+
+def partition_table() -> bytes:
+    entry = struct.pack("<8BII", 0, 0, 0, 0, 0x83, 0, 0, 0, 2048, 100 * 2048)
+    return bytes(446) + entry + bytes(48) + b"\x55\xaa"
+
+
+def md_superblock() -> bytes:
+    head = struct.pack("<4I16s32sQ2IQ2I", 0xA92B4EFC, 1, 0, 0, bytes(range(16)), b"host:0", 0, 0, 0, 0, 0, 2)
+    return (head.ljust(128, b"\0") + struct.pack("<3Q", 2048, 100, 8)).ljust(4096, b"\0")
+
+
+@pytest.mark.parametrize(("offset", "content"), [(0, partition_table()), (4096, md_superblock())])
+def test_a_partition_table_or_a_member_of_an_array(disk: Disk, offset: int, content: bytes) -> None:
+    with Path(disk.node).open("r+b", buffering=0) as file:
+        file.seek(offset)
+        file.write(content.ljust(4096, b"\0"))
+        os.fsync(file.fileno())
+    refused(disk.write(), "signature", disk, disk.head())
+
+
+def test_a_disk_with_partitions_and_a_partition(disk: Disk) -> None:
+    (disk.folder / f"{disk.name}p1").mkdir()
+    (disk.folder / f"{disk.name}p1/partition").write_text("1\n")
+    refused(disk.write(), "partitions", disk, disk.head())
+    disk.known()
+    (disk.folder / "partition").write_text("1\n")
+    refused(disk.write(), "partition", disk, disk.head())
+
+
+@pytest.mark.parametrize(("kind", "condition"), [("holders", "holder"), ("slaves", "stacked")])
+def test_a_disk_that_an_array_or_a_volume_holds(disk: Disk, kind: str, condition: str) -> None:
+    (disk.folder / kind).unlink(missing_ok=True)
+    (disk.folder / kind / "dm-0").mkdir(parents=True)
+    refused(disk.write(), condition, disk, disk.head())
+
+
+def test_a_disk_below_a_loop_device(disk: Disk) -> None:
+    above = run("losetup", "--find", "--show", disk.node).stdout.strip()
+    try:
+        refused(disk.write(), "holder", disk, disk.head())
+    finally:
+        run("losetup", "-d", above)
+
+
+def mounted(disk: Disk, place: Path) -> subprocess.CompletedProcess[str]:
+    return run("mount", disk.node, str(place), check=False)
+
+
+def test_a_disk_that_was_mounted_since_it_was_looked_at(disk: Disk, tmp_path: Path) -> None:
+    assert disk.look().refused is None
+    run("mkfs.xfs", "-q", "-f", disk.node)
+    assert mounted(disk, tmp_path).returncode == 0
+    try:
+        refused(disk.write(), "claim")
+    finally:
+        run("umount", str(tmp_path))
+
+
+def test_a_disk_that_is_swapped_to_or_claimed_by_somebody(disk: Disk) -> None:
+    held = os.open(disk.node, os.O_RDWR | os.O_EXCL)
+    try:
+        refused(disk.write(), "claim", disk, disk.head())
+    finally:
+        os.close(held)
+
+
+def test_nobody_can_mount_a_disk_while_it_is_written(disk: Disk, tmp_path: Path) -> None:
+    run("mkfs.xfs", "-q", "-f", disk.node)
+    filesystem = disk.head()
+    with Path(disk.node).open("r+b", buffering=0) as file:
+        file.write(bytes(MIB))
+        os.fsync(file.fileno())
+    words = (*FILL[:2], "--size=8m", "--offset=64m", *FILL[3:], "--rate=2m")
+    probe = guard.write(SERIAL, words, fio.parse, 60, disk.node, str(disk.root))
+    # The disk has signatures at its end too: a copy of the first block is not all of XFS, and wipefs sees none of it.
+    writing = subprocess.Popen(["sh", "-c", probe.command({})], stdout=subprocess.PIPE, text=True)
+    try:
+        time.sleep(2.0)
+        with Path(disk.node).open("r+b", buffering=0) as file:
+            file.write(filesystem)
+            os.fsync(file.fileno())
+        done = mounted(disk, tmp_path)
+        assert writing.poll() is None
+        assert done.returncode != 0
+        assert "busy" in done.stderr or "already mounted" in done.stderr
+    finally:
+        said, _ = writing.communicate(timeout=60)
+    assert probe.parse(said).refused is None
+    assert mounted(disk, tmp_path).returncode == 0
+    run("umount", str(tmp_path))
+
+
+def test_words_that_name_a_file_of_their_own_are_no_words_for_the_guard() -> None:
+    for words in ((*FILL, "--filename=/dev/sda"), (*FILL, "--directory=/"), ("dd", "of=/dev/sda"), ()):
+        with pytest.raises(ValueError, match="without a file"):
+            guard.write(SERIAL, words, fio.parse, 60)
+
+
+PATTERN = Pattern(Way.RANDWRITE, 4096, 4, 1, ramp=0)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_raw_disk_is_filled_twice_and_measured_until_it_is_steady(disk: Disk, tmp_path: Path) -> None:
+    rule = {"range_percent": 1000.0, "rise_percent": 1000.0, "window": 3}
+    enough = partial(criteria.steady, **rule)
+    trial = raw.steady_writes("here", SERIAL, 16 * MIB, PATTERN, 3, 4, enough, disk.node, str(disk.root))
+    assert trial.level is Level.DESTRUCTIVE
+    with Evidence.create(tmp_path, "run-1", {"gate": "G2"}) as evidence:
+        tried_ = Trials([trial], LocalTransport(), Answers(evidence), "kvgate:raw-1").run()
+        verdict = criteria.settled(tried_.measured(trial), 1000, 1000, 3)
+        assert verdict.outcome is Outcome.PASS
+        assert len(tried_.rounds(trial)) == 3
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_raw_disk_that_is_not_clear_is_not_measured(disk: Disk, tmp_path: Path) -> None:
+    run("mkfs.xfs", "-q", "-f", disk.node)
+    before = disk.head()
+    trial = raw.steady_writes("here", SERIAL, 16 * MIB, PATTERN, 1, 1, lambda _: True, disk.node, str(disk.root))
+    with Evidence.create(tmp_path, "run-1", {"gate": "G2"}) as evidence:
+        tried_ = Trials([trial], LocalTransport(), Answers(evidence), "kvgate:raw-1").run()
+        with pytest.raises(CannotTell, match=r"carries .*xfs.*condition: signature"):
+            tried_.measured(trial)
+    assert disk.head() == before
