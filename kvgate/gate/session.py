@@ -351,10 +351,8 @@ class GateSession:
             check = self.evidence.verify()
             if check.problems or check.head != self.evidence.head():
                 problem = check.problems[0] if check.problems else "its last line is another one"
-                place = str(self.evidence.path)
-                raise Unwritable(
-                    say("evidence {path} does not read back as written: {problem}", path=place, problem=problem)
-                )
+                what = say("evidence {path} does not read back as written", path=str(self.evidence.path))
+                raise Unwritable(say("{what}: {problem}", what=what, problem=problem))
             seal = Seal(check.lines, check.head, check.root)
         stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
