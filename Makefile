@@ -10,7 +10,7 @@ LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo test lint types imports messages schema client unit test-engine lock bench clean
+.PHONY: help setup setup-tests setup-rack rack rack-down test-rack demo test lint types imports messages schema client unit test-engine lock bench clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -70,6 +70,25 @@ test: lint types imports setup-tests ## everything: linters, types, directions, 
 
 lock: ## write requirements.lock anew (needs pip-tools)
 	pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe --extra dev --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file requirements.lock pyproject.toml
+
+IMAGE := build/rack
+MADE_FROM := lab/vm/build.sh lab/vm/initrd.sh lab/vm/configure.sh lab/vm/image-packages.txt $(wildcard lab/vm/guest/*)
+
+setup-rack: setup
+	@sh tests/setup-packages.sh lab/vm/packages.txt
+
+$(IMAGE)/kernel: $(MADE_FROM) lab/vm/packages.txt
+	@echo "kvgate: building the image of the virtual rack (about four minutes, once)"
+	@if [ "$$(id -u)" = 0 ]; then sh lab/vm/build.sh $(IMAGE); else sudo sh lab/vm/build.sh $(IMAGE); fi
+
+rack: setup-rack $(IMAGE)/kernel ## two virtual machines with real kernels and NVMe-oF; writes inventories/vm.yaml
+	$(RUN) lab.vm up
+
+rack-down: setup ## end the virtual rack and remove what it left (the image stays in build/)
+	$(RUN) lab.vm down
+
+test-rack: rack ## the gates and the faults on the virtual rack (an hour or so)
+	KVGATE_RACK=1 $(RUN) pytest tests/rack
 
 bench/.venv/.installed: bench/requirements.txt
 	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"

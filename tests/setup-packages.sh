@@ -1,15 +1,15 @@
 #!/bin/sh
-# Installs the Debian packages that the tests start. Does nothing where all of them are there.
+# Installs the Debian packages of the list $1: those that the tests start. Does nothing where all of them are there.
 set -eu
-list="$(dirname "$0")/apt-packages.txt"
+list="${1:-$(dirname "$0")/apt-packages.txt}"
 missing=""
 for package in $(grep -v '^#' "$list"); do
     dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0
-echo "kvgate: the tests start servers of these packages:$missing"
+echo "kvgate: needed here, from $list:$missing"
 if ! command -v apt-get >/dev/null; then
-    echo "kvgate: no apt-get here; install their equivalents and run the tests again" >&2
+    echo "kvgate: no apt-get here; install their equivalents and try again" >&2
     exit 1
 fi
 as_root=""

@@ -152,10 +152,10 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
 
 
 def _minutes(spans: Iterable[tuple[float, float]], total: int) -> list[int]:
-    """Minutes that spans of seconds touch."""
+    """Minutes that spans of seconds touch; less than a second of a span's end is no minute."""
     found: set[int] = set()
     for begin, end in spans:
-        last = total - 1 if end == float("inf") else int(max(begin, end - 1e-6) // 60)
+        last = total - 1 if end == float("inf") else int(max(begin, end - 1.0) // 60)
         found.update(range(max(0, int(begin // 60)), min(total - 1, last) + 1))
     return sorted(found)
 

@@ -34,7 +34,7 @@ from kvgate.evidence.record import (
 from kvgate.evidence.surroundings import surroundings
 from kvgate.transport.base import Answer, Batch
 
-__all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure"]
+__all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure", "unbegun"]
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _QUESTIONS = ("answer", "failure")
@@ -256,3 +256,9 @@ def _fields(packed: object, masked: int) -> Mapping[str, object]:
     if not isinstance(packed, Mapping):
         raise TypeError(f"found {type(packed).__name__}, wanted fields by name")
     return {**packed, **_count(masked)}
+
+
+def unbegun(folder: Path) -> None:
+    """Remove what a process left that died between making a run's folder and its journal; anything else stays untouched."""
+    if folder.is_dir() and all(one.name == "blobs" for one in folder.iterdir()):
+        shutil.rmtree(folder, ignore_errors=True)

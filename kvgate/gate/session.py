@@ -159,6 +159,7 @@ class GateSession:
             for host in sorted(set(rehearsal.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host))
+            self._soaked = None  # read anew from the answers that count in the end
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"
             may, may_not = permitted(rehearsal.trials, self.destroys)

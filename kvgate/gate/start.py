@@ -20,7 +20,7 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import seen
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
-from kvgate.evidence.store import Evidence
+from kvgate.evidence.store import Evidence, unbegun
 from kvgate.gate import code, order
 from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
@@ -335,8 +335,9 @@ def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
     Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
     """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
-        if folder.is_dir():
+        if (folder / "journal.jsonl").is_file() or (folder.is_dir() and judged):
             return Evidence.open(folder, write=True)
+        unbegun(folder)
     if judged or run.host != socket.gethostname():
         raise NotAllowed(
             say(

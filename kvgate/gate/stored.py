@@ -41,8 +41,8 @@ class Then:
 def running(run: RunHandle) -> bool:
     """Whether a process on this machine is writing the run's evidence at this moment."""
     folder = Path(run.evidence)
-    if not folder.is_dir():
-        return False
+    if not (folder / "journal.jsonl").is_file():
+        return False  # it died before it had a journal to write
     try:
         Evidence.open(folder, write=True).close()
     except NotAllowed:

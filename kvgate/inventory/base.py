@@ -27,6 +27,7 @@ def _says_something(text: str) -> str:
 Word = Annotated[StrictStr, Field(min_length=1, max_length=512), AfterValidator(_no_blank_around)]
 Said = Annotated[StrictStr, Field(min_length=1, max_length=4096), AfterValidator(_says_something)]
 Target = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]{0,254}$")]
+User = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@\\-]{0,63}$")]
 Bdf = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")]
 Mac = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{2}(:[0-9a-f]{2}){5}$")]
 Path = Annotated[StrictStr, Field(pattern=r"^/[A-Za-z0-9_./:-]*$")]

@@ -20,6 +20,7 @@ from kvgate.inventory.base import (
     Said,
     Strict,
     Target,
+    User,
     Word,
 )
 from kvgate.inventory.calendar import Calendar
@@ -199,7 +200,7 @@ class Host(Strict):
     role: Literal["array", "node"]
     address: Target
     port: Annotated[StrictInt, Field(ge=1, le=65535)] = 22
-    user: Word | None = None
+    user: User | None = None
     become: Literal["none", "sudo"] | None = None
     identity: Word | None = None  # private key file; else ssh_config and the agent
     host_key: HostKey
@@ -219,7 +220,7 @@ class Host(Strict):
 class Defaults(Strict):
     """What applies to every host that does not say otherwise."""
 
-    user: Word | None = None
+    user: User | None = None
     become: Literal["none", "sudo"] = "none"
     identity: Word | None = None
 

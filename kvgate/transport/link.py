@@ -14,7 +14,7 @@ class Deadlines:
 
     connect: float = 15.0  # TCP, and the SSH banner after it
     login: float = 20.0  # key exchange and authentication
-    channel: float = 10.0  # opening a session, starting the command, handing over the script
+    channel: float = 25.0  # opening a session, starting the command, handing over the script
     margin: float = 15.0
     longest: float = 3600.0  # no batch takes longer, however many commands it has
     pause: float = 0.6  # before a login that was dropped is tried again; grows, with jitter

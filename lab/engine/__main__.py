@@ -55,7 +55,7 @@ async def _serve(server: Server) -> None:
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, over.set)
+            loop.add_signal_handler(number, (lambda: None) if server.engine.knobs.will_not_stop else over.set)
     async with server.served():
         print(
             "\n".join([f"serving {server.engine.shape.model} on {server.url}", *server.metrics, *server.cache]),
@@ -77,6 +77,9 @@ def main(words: list[str]) -> int:
     except ValueError as error:
         print(error, file=sys.stderr)
         return 2
+    if server.engine.knobs.will_not_start:
+        print("ValueError: free memory on device is less than desired utilization", file=sys.stderr)
+        return 1
     asyncio.run(_serve(server))
     return 0
 

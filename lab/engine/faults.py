@@ -28,7 +28,7 @@ FAULTS: tuple[EngineFault, ...] = (
     EngineFault("kv-reset-lies", "reset_prefix_cache answers 200 and resets nothing", "array", Knobs(reset_lies=True)),
     EngineFault("kv-in-dram", "a hot cache in DRAM answers for the array arm", "array", Knobs(host_tokens=50_000_000, host_lies=True)),
     EngineFault("kv-hash-seed", "the engine hashes with another seed after each start and finds none of its files",
-                "array", Knobs(new_seed=True, seed="")),
+                "array", Knobs(new_seed=True)),
     EngineFault("kv-index-lost", "a restarted store does not know the files that it wrote", "local", Knobs(index_lost=True)),
     EngineFault("kv-write-lost", "every write to the array's store is lost, and nobody says so", "array", Knobs(write_lost=1.0)),
     EngineFault("kv-write-half-lost", "one write in four to the local store is lost, and nobody says so",
@@ -77,13 +77,8 @@ FAULTS: tuple[EngineFault, ...] = (
                 "array", Knobs(failures_untold=True)),
     EngineFault("engine-preempts", "requests of the local arm are preempted", "local", Knobs(preempted=0.05)),
     EngineFault("kv-amplified", "a quarter more is read on the local device than the hits come to", "local", Knobs(amplified=0.25)),
-    EngineFault("kv-other-device", "the array arm's files lie on the local disk", "array", Knobs(other_device=True)),
     EngineFault("rdma-port-silent", "the RDMA port counts nothing while the array arm reads", "array", Knobs(port_silent=True)),
     EngineFault("arms-version", "the array arm runs a newer engine", "array", Knobs(version="0.20.2")),
-    EngineFault("arms-store-version", "the local arm runs an older store", "local", Knobs(store_version="0.4.3")),
-    EngineFault("arms-argument", "the array arm has an argument that the local arm has not",
-                "array", Knobs(argument="--enable-chunked-prefill")),
-    EngineFault("arms-dtype", "the array arm keeps KV as fp8", "array", Knobs(dtype="fp8")),
     EngineFault("arms-chunk", "the local arm stores chunks of another size", "local", Knobs(chunk=128)),
 )  # fmt: skip
 

@@ -57,15 +57,10 @@ class Knobs:
     failures_untold: bool = False  # no counter of failed loads and stores
     # what the device says
     amplified: float = 0.0  # more is read than asked, by this share
-    other_device: bool = False  # the files lie on the other arm's device
     port_silent: bool = False  # the RDMA port counts nothing
     # what runs
     version: str = ""
-    store_version: str = ""
-    argument: str = ""  # an argument more than the other arm has
-    dtype: str = ""
     chunk: int = 0
-    seed: str = "0"  # PYTHONHASHSEED as the process has it; empty: not set
     will_not_start: bool = False
     will_not_stop: bool = False
     never_ready: bool = False

@@ -82,9 +82,11 @@ class Site:
         places = {"KVGATE_LEDGER": self.ledger, "KVGATE_EVIDENCE": str(self.evidence)}
         return self.call([sys.executable, "-m", "kvgate", *arguments], **{**places, **environment})
 
-    def call(self, command: Sequence[str], cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    def call(
+        self, command: Sequence[str], cwd: Path = ROOT, limit: float = 150, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         env = self.environment(**environment)
-        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=150)
+        return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=limit)
 
     # ---- what came of it
 

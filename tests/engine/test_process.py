@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -61,3 +63,19 @@ def test_one_that_cannot_listen_says_so(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         assert engine("--port", port, "--start", str(tmp_path / "pid")).returncode == 1
     assert engine("--fault", "nothing").returncode == 2
+
+
+def test_one_that_will_not_start_does_not(tmp_path: Path) -> None:
+    pidfile = tmp_path / "engine.pid"
+    assert engine("--port", str(free()), "--fault", "engine-will-not-start", "--start", str(pidfile)).returncode == 1
+    assert "less than desired" in pidfile.with_suffix(".log").read_text()
+
+
+def test_one_that_will_not_stop_is_killed_in_the_end(tmp_path: Path) -> None:
+    pidfile, port = tmp_path / "engine.pid", free()
+    assert engine("--port", str(port), "--fault", "engine-will-not-stop", "--start", str(pidfile)).returncode == 0
+    number = int(pidfile.read_text())
+    os.kill(number, signal.SIGTERM)
+    assert page(f"http://127.0.0.1:{port}/metrics").samples
+    assert engine("--stop", str(pidfile)).returncode == 0
+    assert not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text()

@@ -110,8 +110,8 @@ def test_arms_can_be_made_as_far_apart_as_wanted() -> None:
 ENGINE = [
     one for one in FAULTS
     if one.name not in {
-        "engine-will-not-start", "engine-will-not-stop", "engine-never-ready", "arms-version", "arms-store-version",
-        "arms-argument", "arms-dtype", "kv-other-device", "stream-role-first", "stream-usage-first", "metrics-worker-silent",
+        "engine-will-not-start", "engine-will-not-stop", "engine-never-ready", "arms-version",
+        "stream-role-first", "stream-usage-first", "metrics-worker-silent",
     }
 ]  # fmt: skip
 

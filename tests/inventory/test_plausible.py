@@ -181,3 +181,13 @@ def test_a_stored_inventory_is_held_to_no_rule_that_came_later() -> None:
     assert reader.stored(text, "run/inventory").rack.hosts
     with pytest.raises(BadInput):
         reader.stored(text.replace("role: array", "role: arrray"), "run/inventory")
+
+
+@pytest.mark.parametrize("user", ["-oProxyCommand=touch /tmp/x", "a b", "a;b", "$(id)", "-l"])
+def test_a_user_that_looks_like_an_option_or_a_command_is_refused(user: str) -> None:
+    assert faults(written(nodes=1).replace("user: ops", f'user: "{user}"'))
+
+
+@pytest.mark.parametrize("user", ["ops", "svc_kv-gate.1", "CORP\\\\ops", "ops@corp.example"])
+def test_a_user_may_have_a_domain(user: str) -> None:
+    assert reader.parse(written(nodes=1).replace("user: ops", f'user: "{user}"')).rack.defaults.user

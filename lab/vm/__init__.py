@@ -1,0 +1,1 @@
+"""A rack of two virtual machines: real kernels, real NVMe-oF over soft RoCE, no hardware. See runbooks/virtual-rack.md."""

@@ -1,0 +1,87 @@
+"""What of the virtual rack can be told without starting it: its inventory, its time, its words to QEMU, its lists."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from kvgate import agreement as agreements
+from kvgate.inventory import reader
+from kvgate.inventory.subjects import owed
+from lab.vm import inventory, order
+from lab.vm.machine import Machine
+from lab.vm.qmp import ask
+from lab.vm.rack import NoRack, Rack
+from lab.vm.timeserver import reply
+from tests.rack.expected import EXPECTED
+
+LAB = Path(__file__).parents[2] / "lab" / "vm"
+KEYS = {name: f"SHA256:{letter * 43}" for name, letter in (("array", "a"), ("node", "b"))}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """The inventory as `make rack` writes it, two folders below the checkout's top as there."""
+    (tmp_path / "lab").symlink_to(LAB.parent)
+    (tmp_path / "inventories").mkdir()
+    path = tmp_path / "inventories" / "vm.yaml"
+    text = inventory.text({"array": 42300, "node": 42301}, KEYS, "6.1.0-57-amd64", 2, "7.2.22", tmp_path / "id")
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_inventory_is_one_that_the_gates_take_and_certifies_nothing(written: Path) -> None:
+    rack = reader.read(written).rack
+    assert rack.simulated
+    assert {disk.serial for disk in rack.hosts["array"].disks} == set(order.ARRAY.serials)
+    assert rack.hosts["node"].nvmeof[0].nqn == order.NQN
+
+
+def test_every_expectation_is_about_something_that_the_rack_owes(written: Path) -> None:
+    rack = reader.read(written).rack
+    overlay = written.parent / (rack.acceptance or "")
+    due = {(one.clause, one.subject) for one, _ in owed(agreements.read(overlay).acceptance, rack, "G1")}
+    assert EXPECTED.healthy.keys() <= due
+
+
+def test_every_overlaid_number_says_why() -> None:
+    agreed = agreements.read(LAB / "acceptance.yaml")
+    for change in agreed.overlaid:
+        limit = agreed.acceptance.clauses[change.clause].limits[change.what]
+        assert len(limit.source.split()) >= 4, change
+
+
+def test_time_is_answered_to_clients_alone() -> None:
+    question = bytes([4 << 3 | 3, 0, 3, 0]) + bytes(36) + b"cookie!!"
+    answer = reply(question, 1000.25, 1000.5)
+    assert answer is not None
+    assert answer[0] & 7 == 4
+    assert answer[24:32] == b"cookie!!"
+    assert struct.unpack("!II", answer[32:40]) == (2_208_988_800 + 1000, 2**30)
+    assert reply(answer, 1.0, 1.0) is None
+    assert reply(b"", 1.0, 1.0) is None
+
+
+def test_each_disk_carries_its_serial_and_each_machine_its_own_name(tmp_path: Path) -> None:
+    for ordered in order.MACHINES:
+        words = " ".join(Machine(ordered, tmp_path, tmp_path, 1).command("tcg", 2))
+        assert all(f"serial={serial}," in words for serial in ordered.serials)
+        assert f"mac={ordered.mac}," in words
+    assert order.ARRAY.hostnqn != order.NODE.hostnqn
+
+
+def test_without_a_rack_it_is_said_what_makes_one(tmp_path: Path) -> None:
+    rack = Rack.of(tmp_path)
+    with pytest.raises(NoRack, match="make rack"):
+        rack.machine("array")
+    with pytest.raises(NoRack, match="make rack"):
+        rack.up(print)
+    rack.down()
+    assert not (tmp_path / "var" / "rack").exists()
+
+
+def test_nobody_at_the_control_socket_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        ask(tmp_path / "none.qmp", "query-status")
