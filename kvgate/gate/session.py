@@ -357,10 +357,7 @@ class GateSession:
             seal = Seal(check.lines, check.head, check.root)
         stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
-            meant = decision.outcome
-            raise Unwritable(
-                say("the ledger reads {stored} back where {outcome} was written", stored=stored, outcome=meant)
-            )
+            raise Unwritable(say("the ledger reads {stored} back, not what was written", stored=stored))
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
