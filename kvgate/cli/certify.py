@@ -20,7 +20,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
-from kvgate.cli import completion, deviation, signing, speech
+from kvgate.cli import complete, deviation, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
@@ -40,7 +40,7 @@ from kvgate.reports.messages import Reader, language
         "Example: kvgate certify 20261129T19 --key keys/vendor --party vendor"
     ),
 )
-@click.argument("run", shell_complete=completion.runs)
+@click.argument("run", shell_complete=complete.runs)
 @signing.KEY
 @signing.PARTY
 @signing.TRUST

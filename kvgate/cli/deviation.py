@@ -17,7 +17,7 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
-from kvgate.cli import completion, signing, speech
+from kvgate.cli import complete, signing, speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import deviations as shown
@@ -40,8 +40,8 @@ _REASON = click.option("--reason", required=True, help=speech.read("why; it is s
         "--until 2026-12-31 --key keys/vendor --party vendor"
     ),
 )
-@click.argument("run", shell_complete=completion.runs)
-@click.argument("clause", metavar="CLAUSE[:SUBJECT]", shell_complete=completion.clauses)
+@click.argument("run", shell_complete=complete.runs)
+@click.argument("clause", metavar="CLAUSE[:SUBJECT]", shell_complete=complete.clauses)
 @_REASON
 @click.option(
     "--until",

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kvgate.cli import completion, speech
+from kvgate.cli import complete, speech
 from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
@@ -30,7 +30,7 @@ _LOADED = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin is loaded al
         "Example: kvgate judge 20261129T19 --json"
     ),
 )
-@click.argument("run", shell_complete=completion.runs)
+@click.argument("run", shell_complete=complete.runs)
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
     help=speech.read("where runs are kept"),

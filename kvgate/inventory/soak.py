@@ -72,6 +72,21 @@ class Policy(Strict):
     longest: Seconds = 1800.0
 
 
+class Serve(Strict):
+    """The serving load on the arm that keeps KV on the array, by kvgate's own client: a ``rota`` of concurrencies, one a ``turn``.
+
+    Beside it canaries each ``canaries`` seconds, a look at the digests of KV files each ``files``, and a restart of the engines
+    each ``restart``, the first after half of it; what the restart interrupts is excused for ``within``.
+    """
+
+    rota: Annotated[tuple[Annotated[StrictInt, Field(ge=1, le=4096)], ...], Field(min_length=1)] = (16, 8, 16, 32)
+    turn: Seconds = 3600.0
+    canaries: Seconds = 600.0
+    files: Seconds = 14400.0
+    restart: Seconds = 86400.0
+    within: Seconds = 1800.0
+
+
 class Soak(Strict):
     """Everything that G4 needs to know beside the rack. ``spare`` is how much longer the workers go on, for what is not counted."""
 
@@ -82,6 +97,7 @@ class Soak(Strict):
     )
     journal: Bytes = 4 * 2**30  # a host's journal may take so much until it is collected
     free: Bytes = 2**30  # and leaves so much
+    serve: Serve | None = None
     verify: tuple[Verify, ...] = ()
     programs: tuple[Program, ...] = ()
     fill: tuple[Fill, ...] = ()

@@ -12,7 +12,7 @@ from kvgate.inventory.model import Rack
 from kvgate.inventory.strict_yaml import Document, Key
 
 #: Names of loads that kvgate itself gives.
-OWN = ("verify", "fill", "janitor", "cleanup")
+OWN = ("verify", "fill", "janitor", "cleanup", "client", "canary", "kvfiles", "restart")
 
 
 def soak_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
@@ -35,10 +35,13 @@ def soak_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
                 yield document.fault(
                     (*here, kind, number, "low"), str(one.low), say("less than high, {high}", high=one.high)
                 )
+    if soak.serve is not None and not _arms(rack):
+        wanted = say("`serving` with an arm of role array in its primary shape")
+        yield document.fault((*here, "serve"), say("a serving load and nothing that serves"), wanted)
     names = Counter((one.host, one.name) for one in soak.programs)
     for number, program in enumerate(soak.programs):
         place: Key = (*here, "programs", number)
-        if names[program.host, program.name] > 1 or program.name in OWN:
+        if names[program.host, program.name] > 1 or (program.name in OWN and soak.serve is not None):
             yield document.fault((*place, "name"), program.name, say("a name that no other load of this host has"))
         if bool(program.argv) == bool(program.rota):
             yield document.fault(
@@ -46,6 +49,11 @@ def soak_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
             )
         if program.again and program.every is not None:
             yield document.fault((*place, "every"), say("again as well as every"), say("one of them"))
+
+
+def _arms(rack: Rack) -> list[str]:
+    shape = None if rack.serving is None else rack.serving.shapes.get(rack.serving.primary)
+    return [] if shape is None else [name for name, arm in shape.arms.items() if arm.role == "array"]
 
 
 def _host(document: Document, place: Key, name: str, rack: Rack) -> Iterator[Fault]:

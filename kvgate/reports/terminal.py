@@ -13,6 +13,7 @@ from rich.rule import Rule
 from rich.table import Column, Table
 from rich.text import Text
 
+from checks.acceptance import Clause
 from checks.decision import Decision, Owed
 from checks.verdict import Outcome, Verdict
 from kvgate.gate.judged import Judged
@@ -239,15 +240,20 @@ def _clause(
     parts.append(Padding(_subjects(told, width), (0, 0, 0, 4), expand=False))
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
+    told_of = (Padding(text, (0, 0, 0, 4), expand=False) for text in remedy(clause_id, clause, read, outcome))
+    return Group(Text(""), *parts, *told_of)
+
+
+def remedy(clause_id: str, clause: Clause, read: Reader, outcome: Outcome) -> tuple[Text, Text]:
+    """What to do about a clause that did not pass, and where more about it stands."""
     # A remedy mends what was measured: where nothing was, it might exchange or erase what is good.
     do = (
         read("do: ")
         if outcome is Outcome.STOP
         else read("first mend what kept it from being told; the remedy, should it then stop: ")
     )
-    remedy = Sentence.assemble((do, "bold"), read.text(clause.remedy))
-    page = Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
-    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4), expand=False) for text in (remedy, page)))
+    told = Sentence.assemble((do, "bold"), read.text(clause.remedy))
+    return told, Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
 
 
 def _subjects(rows: list[tuple[Text, Sentence, str]], width: int) -> RenderableType:
@@ -289,7 +295,19 @@ def _closing(session: GateSession, read: Reader, options: Options, *, again: boo
         yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:
         yield read("show again: {command}", command=hints.show(session.run.id, options))
+        if number := _first_answer(session):
+            line = hints.show(session.run.id, options, f"E{number}")
+            yield read("one answer as it was kept: {command}", command=line)
         yield read("judge again without hosts: {command}", command=hints.judge(session.run.id, options))
+
+
+def _first_answer(session: GateSession) -> int | None:
+    """Evidence id of the worst verdict that has one; None where all passed or nothing was answered."""
+    for outcome in (Outcome.STOP, Outcome.UNDECIDED):
+        for judged in session.judged.values():
+            if judged.verdict.outcome is outcome and judged.evidence:
+                return judged.evidence[0]
+    return None
 
 
 def listing(rows: Iterable[tuple[str | Sentence, ...]], *head: str) -> Table:

@@ -12,6 +12,7 @@ from kvgate.codec import canonical
 from kvgate.errors import NotAllowed
 from kvgate.inventory.model import Host, Rack
 from kvgate.inventory.soak import Program, Soak, Verify
+from kvgate.soak import serving
 
 #: Seconds between two samples of a stream that reads /proc and /sys (measurement practice: device and fabric 10 s, host 30 s).
 EVERY = {
@@ -65,7 +66,7 @@ def _plan(rack: Rack, soak: Soak, name: str, host: Host, ident: str, scale: floa
         "scale": int(scale) if scale == int(scale) else scale,
         "seconds": soak.duration + soak.spare, "wanted": soak.duration,
         "streams": _streams(rack, soak, name, host),
-        "loads": _loads(soak, name, host),
+        "loads": [*_loads(soak, name, host), *serving.loads(rack, name)],
         "cleanup": [list(_removed(path)) for path in _folders(soak, name)],
         "policy": soak.policy.model_dump(),
         "bounds": {"segment_bytes": _SEGMENT, "journal_bytes": soak.journal, "free_bytes": soak.free, "memory_bytes": _MEMORY},
@@ -84,7 +85,7 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host) -> dict[str, dict[st
         more["ethtool"] = _tools({nic.name: ("ethtool", "-S", nic.name) for nic in host.nics}, 60)
     if host.accelerators is not None:
         more["accelerator"] = _tools(ACCELERATOR[host.accelerators.platform], 25)
-    if units := soak.units.get(name):
+    if units := soak.units.get(name) or _units(rack, name):
         more["process"] = {"units": dict(units)}
     if pages := soak.pages.get(name) or _pages(rack, name):
         more["metrics"] = {"limit": 5, "pages": list(pages), "names": list(soak.metrics)}
@@ -98,6 +99,19 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host) -> dict[str, dict[st
 
 def _tools(commands: Mapping[str, tuple[str, ...]], limit: float) -> dict[str, Any]:
     return {"limit": limit, "commands": {subject: list(words) for subject, words in commands.items()}}
+
+
+def _units(rack: Rack, name: str) -> dict[str, str]:
+    """Units of the engines of that host, as ``serving`` has them."""
+    if rack.serving is None or rack.soak is None or rack.soak.serve is None:
+        return {}
+    arms = [
+        one
+        for one in rack.serving.shapes[rack.serving.primary].arms.values()
+        if one.host == name and one.role == "array"
+    ]
+    units = [instance.control.unit for arm in arms for instance in arm.instances if instance.control.unit]
+    return {f"engine{number or ''}": unit for number, unit in enumerate(units)}
 
 
 def _pages(rack: Rack, name: str) -> list[str]:

@@ -103,6 +103,29 @@ def test_runs_of_the_ledger_in_force_are_completed(kvgate: Kvgate, stored: Store
     assert not list(tmp_path.glob("none*"))
 
 
+def completed(kvgate: Kvgate, stored: Stored, *words: str) -> list[str]:
+    env = {"COMP_WORDS": " ".join(["kvgate", *words]), "COMP_CWORD": str(len(words)), **stored.environment}
+    told = kvgate(_KVGATE_COMPLETE="bash_complete", **env)
+    assert told.stderr == ""
+    return [line.removeprefix("plain,") for line in told.stdout.splitlines() if line]
+
+
+def test_runs_and_their_evidence_ids_are_completed(kvgate: Kvgate, stored: Stored) -> None:
+    assert completed(kvgate, stored, "show", stored.run[:4]) == [stored.run]
+    assert completed(kvgate, stored, "judge", stored.run[:4]) == [stored.run]
+    assert completed(kvgate, stored, "show", "1999") == []
+    found = completed(kvgate, stored, "show", stored.run, "E1")
+    assert found
+    assert all(one.startswith("E1") for one in found)
+    assert completed(kvgate, stored, "show", "1999", "E1") == []
+
+
+def test_where_no_ledger_is_nothing_is_completed_and_nothing_said(kvgate: Kvgate, tmp_path: Path) -> None:
+    nowhere = Stored(tmp_path / "nowhere", "x")
+    assert completed(kvgate, nowhere, "show", "2") == []
+    assert completed(kvgate, nowhere, "show", "2", "E") == []
+
+
 def test_the_installed_program_completes_as_the_readme_says() -> None:
     assert "_KVGATE_COMPLETE=bash_source kvgate" in (ROOT / "README.md").read_text("utf-8")
     env = {**os.environ, "PYTHONPATH": str(ROOT), "_KVGATE_COMPLETE": "bash_source"}

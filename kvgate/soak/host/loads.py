@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import selectors
@@ -9,6 +10,8 @@ import sys
 from typing import Any, Callable
 
 from .children import Child
+
+_WORD = 1000  # characters
 
 #: Tells an event of the stream ``load``: name and fields.
 Tell = Callable[[str, dict], None]  # type: ignore[type-arg]
@@ -86,7 +89,12 @@ class Load:
             self._again_at = at + 60.0
             self._tell(self.name, {"event": "missed", "number": number, "why": "%s: %s" % (argv[0], error.strerror)})
             return
-        told = {"event": "begin", "number": number, "pid": self.child.pid, "argv": json.dumps(argv)}
+        told = {
+            "event": "begin",
+            "number": number,
+            "pid": self.child.pid,
+            "argv": json.dumps([_short(word) for word in argv]),
+        }
         self._tell(self.name, {**told, "scheduled": bool(self._config.get("scheduled", False))})
 
     def _words(self, at: float) -> list[str]:
@@ -119,3 +127,10 @@ class Load:
         """Ask it to end."""
         if self.child is not None:
             self.child.end(at, why)
+
+
+def _short(word: str) -> str:
+    """A word as its line carries it: a whole program is named by its digest, for the plan holds it."""
+    return (
+        word if len(word) <= _WORD else "sha256:" + hashlib.sha256(word.encode("utf-8", "surrogateescape")).hexdigest()
+    )

@@ -9,7 +9,7 @@ import traceback
 import zlib
 from pathlib import Path
 
-from . import launch, room
+from . import kvfiles, launch, room
 from .journal import Busy, Full, canonical, segments, write_whole
 from .worker import Worker
 
@@ -23,6 +23,8 @@ def main(words: list[str]) -> int:
         return _read(Path(rest[0]), int(rest[1]), int(rest[2]), int(rest[3]))
     if verb in ("fill", "janitor"):
         return room.main(verb, rest)
+    if verb == "kvfiles":
+        return kvfiles.main(rest, Path(sys.argv[0]).resolve().parent)
     os.umask(0o077)
     if verb == "list":
         base = Path(rest[0])

@@ -1,24 +1,51 @@
-"""What the shell offers after a word was begun: clauses, runs of the ledger in force, faults, parsers, gates.
+"""What a shell completes besides words of the command line: clauses, gates, faults, parsers, runs of the ledger, evidence ids.
 
-A completion never says why it has nothing to offer: a shell would take the words for a choice.
+Never an error: a shell would take its words for a choice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import click
 from click.shell_completion import CompletionItem
 
 from kvgate import agreement as agreements
 from kvgate.errors import KvgateError
+from kvgate.evidence.record import label
 from kvgate.gate import options as gate_options
-from kvgate.ledger.repository import Ledger
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader, language
 
-Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
-_MOST = 200  # runs offered, the newest first
+
+def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of runs that begin so, the newest first; none where there is no ledger."""
+    from kvgate.ledger.repository import Ledger
+
+    del parameter
+    try:
+        book = Ledger.open(_ledger(ctx), write=False)
+        return [run.id for run in reversed(book.runs()) if run.id.startswith(incomplete)]
+    except (KvgateError, OSError):
+        return []
+
+
+def answers(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Evidence ids that verdicts of the run rest on."""
+    from kvgate.ledger.repository import Ledger
+
+    del parameter
+    try:
+        book = Ledger.open(_ledger(ctx), write=False)
+        rows = book.recorded(book.run(str(ctx.params.get("run") or ""))).values()
+    except (KvgateError, OSError):
+        return []
+    numbers = sorted({number for row in rows for number in row.evidence})
+    return [found for found in map(label, numbers) if found.startswith(incomplete)]
+
+
+def _ledger(ctx: click.Context) -> str:
+    return str(ctx.params.get("ledger") or gate_options.from_environment("ledger") or gate_options.DEFAULT_LEDGER)
 
 
 def _offer(found: Iterable[tuple[str, str]], begun: str) -> list[CompletionItem]:
@@ -32,23 +59,6 @@ def clauses(context: click.Context, parameter: click.Parameter, begun: str) -> l
     ids = [(name, read.text(known[name].text)) for name in sorted(known, key=order)]
     checks = [(clause.check, name) for name, clause in known.items()] if begun and not begun.startswith("G") else []
     return _offer((*ids, *checks), begun)
-
-
-def runs(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Runs of the ledger that the command would open: as typed, else of the environment, else the default."""
-    del parameter
-    url = context.params.get("ledger") or gate_options.from_environment("ledger") or gate_options.DEFAULT_LEDGER
-    try:
-        book = Ledger.open(str(url), write=False)
-    except KvgateError:
-        return []
-    try:
-        found = [(run.id, f"{run.gate} {run.campaign}, {run.attempt}") for run in book.runs()]
-    except KvgateError:
-        return []
-    finally:
-        book.close()
-    return _offer(found[::-1][:_MOST], begun)
 
 
 def gates(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
