@@ -171,7 +171,7 @@ def demo(
     if list_:
         list_faults(as_json)
         return
-    chosen = gates or GATES
+    chosen = gates or tuple(gate for gate in GATES if gate != "G4")  # nothing has been soaked yet
     if unknown := sorted(set(chosen) - set(GATES)):
         raise NotAllowed(say("found gate {name!r}, wanted one of: {known}", name=unknown[0], known=", ".join(GATES)))
     read = Reader(language())
