@@ -15,18 +15,19 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, StrictStr, ValidationError
 
-from checks.acceptance import Acceptance, Clause, Limit, LimitValue, Text
+from checks.acceptance import Acceptance, Clause, Limit, Text
 from checks.decision import Owed
 from checks.phrase import Phrase, listed, say
 from kvgate.codec import digest
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import strict_yaml
-from kvgate.inventory.faults import faults
+from kvgate.inventory.faults import faults, once_each
 from kvgate.inventory.model import Rack
-from kvgate.inventory.strict_yaml import Document
+from kvgate.inventory.strict_yaml import Document, Key
 from kvgate.inventory.subjects import Thing, owed, things
 
 _ABSENT = "-"
+_SIGNED = ("°C", "dB", "percentage points")  # units of what may be below zero; nothing else may
 _FORM = b"1 "  # of the compiled document; another form has another digest
 
 
@@ -81,26 +82,19 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
         return Agreement(acceptance, ())
     changes = strict_yaml.read(overlay)
     found: list[Fault] = list(changes.faults)
+    wanted: _Overlay | None = None
     try:
         wanted = _Overlay.model_validate(changes.data)
     except ValidationError as error:
-        raise BadInput(tuple(found + list(faults(error, changes, _Overlay)))) from None
+        found += faults(error, changes, _Overlay)
+    found += _misfits(changes, acceptance)  # of what can be read, so that a wrong form hides no wrong number
+    if found or wanted is None:
+        raise BadInput(once_each(found))
     clauses = dict(acceptance.clauses)
     for clause_id, change in wanted.overlay.items():
-        if (clause := clauses.get(clause_id)) is None:
-            found.append(
-                changes.fault(("overlay", clause_id), repr(clause_id), say("a clause of the document"), key=True)
-            )
-            continue
-        limits = dict(clause.limits)
-        for name, limit in change.limits.items():
-            if (fault := _misfit(changes, clause_id, name, limit, limits)) is not None:
-                found.append(fault)
-                continue
-            limits[name] = limit
+        clause = clauses[clause_id]
+        limits = {**clause.limits, **change.limits}
         clauses[clause_id] = clause.model_copy(update={"limits": limits, "weight": change.weight or clause.weight})
-    if found:
-        raise BadInput(tuple(found))
     return _agreement(Acceptance(acceptance=1, clauses=clauses), acceptance)
 
 
@@ -203,25 +197,47 @@ def _validate(document: Document) -> Acceptance:
     return acceptance
 
 
-def _misfit(changes: Document, clause: str, name: str, limit: Limit, limits: dict[str, Limit]) -> Fault | None:
-    path = ("overlay", clause, "limits", name)
-    if name not in limits:
-        return changes.fault(
-            path, repr(name), say("one of {words}", words=listed([*limits]) if limits else say("no limits")), key=True
-        )
-    before = limits[name]
-    if limit.unit != before.unit:
-        return changes.fault((*path, "unit"), repr(limit.unit), repr(before.unit))
-    if _kind(limit.value) != _kind(before.value):
-        return changes.fault(
-            (*path, "value"),
-            repr(limit.value),
-            say("{kind} like {value}", kind=_kind(before.value), value=repr(before.value)),
-        )
-    return None
+def _misfits(changes: Document, acceptance: Acceptance) -> Iterator[Fault]:
+    """What the text of an overlay says that does not fit the document, whether or not the rest of it has the right form."""
+    for clause_id, change in _mapping(_mapping(changes.data).get("overlay")).items():
+        if (clause := acceptance.clauses.get(clause_id)) is None:
+            wanted = say("a clause of the document")
+            yield changes.fault(("overlay", clause_id), repr(clause_id), wanted, key=True)
+            continue
+        for name, limit in _mapping(_mapping(change).get("limits")).items():
+            path = ("overlay", clause_id, "limits", name)
+            if (before := clause.limits.get(name)) is not None:
+                yield from _misfit(changes, path, _mapping(limit), before)
+                continue
+            known = listed([*clause.limits]) if clause.limits else say("no limits")
+            yield changes.fault(path, repr(name), say("one of {words}", words=known), key=True)
 
 
-def _kind(value: LimitValue) -> Phrase:
+def _mapping(found: object) -> Mapping[str, object]:
+    return found if isinstance(found, Mapping) else {}
+
+
+def _misfit(changes: Document, path: Key, limit: Mapping[str, object], before: Limit) -> Iterator[Fault]:
+    unit, value = limit.get("unit"), limit.get("value")
+    if isinstance(unit, str) and unit != before.unit:
+        yield changes.fault((*path, "unit"), repr(unit), repr(before.unit))
+    if not isinstance(value, (bool, int, float, str, tuple)):
+        return  # nothing, or a mapping: its form is told already
+    if _kind(value) != _kind(before.value):
+        wanted = say("{kind} like {value}", kind=_kind(before.value), value=repr(before.value))
+        yield changes.fault((*path, "value"), changes.spelled.get((*path, "value"), repr(value)), wanted)
+    elif _below_zero(value) and not before.unit.startswith(_SIGNED):
+        wanted = say("0 or more: it counts or measures what cannot be less than nothing")
+        yield changes.fault((*path, "value"), changes.spelled.get((*path, "value"), repr(value)), wanted)
+
+
+def _below_zero(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_below_zero, value))
+    return isinstance(value, (int, float)) and value < 0
+
+
+def _kind(value: object) -> Phrase:
     if isinstance(value, bool):
         return say("a truth value")
     if isinstance(value, (int, float)):

@@ -10,13 +10,15 @@ from pathlib import Path
 import click
 import pytest
 
-from kvgate.cli import speech
+from kvgate.cli import complete, speech
 from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
 from kvgate.gate.code import code_version
 from kvgate.gate.stored import find_run
 from kvgate.reports import replay
+
+_LOADED = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin is loaded already: this program is part of it
 
 
 @click.command(
@@ -28,7 +30,7 @@ from kvgate.reports import replay
         "Example: kvgate judge 20261129T19 --json"
     ),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete.runs)
 @click.option(
     "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
     help=speech.read("where runs are kept"),
@@ -50,7 +52,18 @@ def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, 
     """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
-    words = ["-p", "kvgate.pytest_plugin", "-m", stored.start.gate, "--replay", str(folder), "--replay-by", by]
+    words = [
+        "-p",
+        "kvgate.pytest_plugin",
+        "-W",
+        _LOADED,
+        "-m",
+        stored.start.gate,
+        "--replay",
+        str(folder),
+        "--replay-by",
+        by,
+    ]
     words += ["--ledger", ledger, "-q", *(["--junitxml", junitxml] if junitxml else [])]
     witness = Witness()
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():

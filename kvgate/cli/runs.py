@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.padding import Padding
+from rich.text import Text
 
+from checks.decision import Owed
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.campaign import standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
-from kvgate.cli import signing, speech
+from kvgate.cli import answer as answers
+from kvgate.cli import complete, signing, speech
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
-from kvgate.reports import basis, hints, terminal
+from kvgate.reports import basis, grouping, hints, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
+_WIDE = 110  # columns from which on a table of verdicts is read more easily than lines below one another
 _LEDGER = click.option(
     "--ledger",
     envvar="KVGATE_LEDGER",
@@ -100,7 +106,7 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
 )
 @_LEDGER
 @click.option("--campaign", help=speech.read("only this campaign"))
-@click.option("--gate", help=speech.read("only this gate"))
+@click.option("--gate", shell_complete=complete.gates, help=speech.read("only this gate"))
 @signing.TRUST
 @_JSON
 def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
@@ -116,6 +122,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         start = hints.command("pytest", "-m", "G1", "--inventory", "FILE", ledger=ledger)
         click.echo(read("no such runs; start one: {command}", command=start), err=True)
         return
+    wide = out.width >= _WIDE  # else the id alone says when it was started
     rows = [
         (
             run["run"],
@@ -123,7 +130,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
             run["gate"],
             str(run["attempt"]),
             _outcome(run, read),
-            run["started"][:19].replace("T", " "),
+            *([run["started"][:19].replace("T", " ")] if wide else []),
             run["operator"],
         )
         for run in found
@@ -134,7 +141,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         read("gate"),
         read("attempt"),
         read("outcome"),
-        read("started (UTC)"),
+        *([read("started (UTC)")] if wide else []),
         read("operator"),
     )
     out.print(terminal.listing(rows, *heads))
@@ -143,8 +150,8 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
             click.echo(f"! {problem}", err=True)
 
 
-def _verdict(row: StoredVerdict, waived: Weighed | None) -> dict[str, Any]:
-    verdict = row.verdict
+def _verdict(row: StoredVerdict, waived: Weighed | None, agreement: Agreement) -> dict[str, Any]:
+    verdict, clause = row.verdict, agreement.acceptance.clauses.get(row.clause)
     return {
         "clause": row.clause,
         "subject": row.subject,
@@ -157,6 +164,7 @@ def _verdict(row: StoredVerdict, waived: Weighed | None) -> dict[str, Any]:
         "required": str(verdict.required),
         "unit": verdict.unit,
         "note": str(verdict.note or ""),
+        "remedy": clause.remedy.en if clause is not None and verdict.outcome is not Outcome.PASS else "",
         "basis": row.basis,
         "reason": row.reason,
         "evidence": [f"E{number}" for number in row.evidence],
@@ -184,27 +192,40 @@ def _found(row: StoredVerdict, waived: Weighed | None, read: Reader) -> Sentence
     "show",
     help=speech.read(
         "Show RUN (its id, or the beginning of it): decision, every clause that did not pass, with measured "
-        "and required."
+        "and required, and what to do.\n\n"
+        "With ANSWER, the evidence id that stands beside a verdict: what that host was asked, and what it answered, as kept.\n\n"
+        "Example: kvgate show 20261129T19 E17"
     ),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete.runs)
+@click.argument("answer", required=False, shell_complete=complete.answers)
 @_LEDGER
+@click.option(
+    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
+    help=speech.read("where runs are kept, if ANSWER does not lie where the ledger says"),
+)  # fmt: skip
 @click.option("--all", "all_", is_flag=True, help=speech.read("passed clauses too"))
 @signing.TRUST
 @_JSON
-def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -> None:
-    """Print one run."""
+def show(
+    run: str, answer: str | None, ledger: str, evidence: Path, all_: bool, trust: Path | None, as_json: bool
+) -> None:
+    """Print one run, or one answer of its evidence."""
     read, out = Reader(language()), terminal.console(sys.stdout)
     book = _open(ledger)
     record = book.run(run)
+    if answer is not None:
+        answers.show(book, record, answer, ledger=ledger, root=evidence, as_json=as_json)
+        return
     signed = _Signed(book, trust)
     summary = _summary(book, record, signed)
     waived = {place: one for one in signed.waivers(record) for place in one.places()}
     recorded = book.recorded(record)
     if as_json:
-        rows = [_verdict(row, waived.get(item[:2])) for item, row in recorded.items()]
+        agreement = _agreement(book, record)
+        rows = [_verdict(row, waived.get(item[:2]), agreement) for item, row in recorded.items()]
         missing = [{"clause": item.clause, "subject": item.subject} for item in book.outcome(record).missing]
-        overlaid = [asdict(change) for change in _agreement(book, record).overlaid]
+        overlaid = [asdict(change) for change in agreement.overlaid]
         found = {**summary, "overlaid": overlaid, "verdicts": rows, "missing": missing}
         click.echo(json.dumps(found, ensure_ascii=False))
         return
@@ -231,7 +252,12 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
             declared,
         )
         out.print(line)
-    ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
+    ordered = sorted(
+        recorded.items(),
+        key=lambda pair: (
+            not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome), grouping.order(pair[0].clause)
+        ),
+    )  # fmt: skip
     table = [
         (
             row.verdict.outcome.value + ("" if item.blocking else "*"),
@@ -244,11 +270,38 @@ def show(run: str, ledger: str, all_: bool, trust: Path | None, as_json: bool) -
         if all_ or row.verdict.outcome is not Outcome.PASS
     ]
     heads = (read("outcome"), read("clause"), read("subject"), read("found"), read("evidence"))
-    if table:
+    if table and out.width < _WIDE:
+        for word, clause, subject, told, seen in table:
+            out.print(f"{word} {clause} {subject}  {seen}".rstrip(), soft_wrap=True)
+            out.print(Padding(told, (0, 0, 0, 4), expand=False))
+    elif table:
         out.print(terminal.listing(table, *heads))
+    if table:
         out.print(read("* advisory: shown, but keeps no gate shut"))
+        _remedies(ordered, agreement, read)
+        if used := [number for _, row in ordered if row.verdict.outcome is not Outcome.PASS for number in row.evidence]:
+            line = hints.command("kvgate", "show", record.id, f"E{used[0]}", ledger=ledger)
+            out.print(read("one answer as it was kept: {command}", command=line), soft_wrap=True)
     for problem in summary["problems"]:
         click.echo(f"! {problem}", err=True)
+
+
+def _remedies(rows: Sequence[tuple[Owed, StoredVerdict]], agreement: Agreement, read: Reader) -> None:
+    """What to do about each clause that did not pass, once, as the gate says it; where one reason keeps many open, the gate
+    says none either: the reason is what must be mended.
+    """
+    out = terminal.console(sys.stdout)
+    untold = [(item, row.verdict) for item, row in rows if row.verdict.outcome is Outcome.UNDECIDED]
+    alike = {item for group in grouping.alike(untold) for item, _ in group.rows}
+    left: dict[str, Outcome] = {}
+    for item, row in rows:
+        if row.verdict.outcome is not Outcome.PASS and item not in alike:
+            left.setdefault(item.clause, row.verdict.outcome)
+    for name, outcome in left.items():
+        if (clause := agreement.acceptance.clauses.get(name)) is not None:
+            out.print(Text(name, style="bold"))
+            for line in terminal.remedy(name, clause, read, outcome):
+                out.print(Padding(line, (0, 0, 0, 4)))
 
 
 COMMANDS = (runs, show)

@@ -14,6 +14,7 @@ from rich.live import Live
 
 from checks.phrase import say
 from kvgate.cli import speech
+from kvgate.cli.soak_samples import samples
 from kvgate.cli.soak_schedule import run, schedule
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
@@ -236,5 +237,6 @@ class _Seen:
 
 soak_group.add_command(schedule)
 soak_group.add_command(run)
+soak_group.add_command(samples)
 
 COMMANDS = (soak_group,)

@@ -21,12 +21,15 @@ _WORDS = ("text",)
 
 @dataclass(frozen=True)
 class Difference:
-    """One verdict that is another one now; ``then`` or ``now`` is None where it was not owed."""
+    """One verdict that is another one now; ``now`` is None where it is not owed, ``then`` where it was not owed or not
+    decided (``owed_then`` says which).
+    """
 
     owed: Owed
     then: Verdict | None
     now: Verdict | None
     reasons: tuple[Phrase, ...]
+    owed_then: bool
 
     @property
     def decides(self) -> bool:
@@ -65,7 +68,8 @@ def compare(
         owed = other or item
         assert owed is not None  # noqa: S101 - the place stands in one of the two
         reasons = tuple(_reasons(then, owed, old, new, terms, bodies))
-        found.append(Difference(owed, old.verdict if old else None, new.verdict if new else None, reasons))
+        owed_then = old is not None or _owed(then, place)
+        found.append(Difference(owed, old.verdict if old else None, new.verdict if new else None, reasons, owed_then))
     found.sort(key=lambda one: not one.decides)
     return Comparison(then, same, tuple(found))
 
@@ -86,7 +90,7 @@ def _reasons(
     yield from (_term(change) for change in changes)
     if old is None or new is None:
         if not changes:
-            yield _owing(then, old is None)
+            yield _owing(then, old is None, _owed(then, owed[:2]))
         return
     if new.unasked:
         yield say(
@@ -112,8 +116,12 @@ def _term(change: Overlaid) -> Phrase:
     return say("limit changed: {name} {before} -> {after}", **values)
 
 
-def _owing(then: Then, new: bool) -> Phrase:
-    if new and not then.finished:
+def _owed(then: Then, place: tuple[str, str]) -> bool:
+    return then.owed is not None and place in then.owed
+
+
+def _owing(then: Then, new: bool, owed_then: bool) -> Phrase:
+    if new and owed_then:
         return say("the run ended before it was decided")
     versions = {"then": then.version, "now": code.code_version()}
     if new:

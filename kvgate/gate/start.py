@@ -6,7 +6,7 @@ import platform
 import socket
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -153,6 +153,8 @@ def _prepare_replay(options: Options) -> Prepared:
             )
         ) from error
     _may_be_destroyed(options.allow_destructive, inventory)
+    if came_to.owed is None:
+        came_to = replace(came_to, owed=frozenset(item[:2] for item, _ in _owed(agreed, inventory, options.gate)))
     agreement = agreements.read() if options.replay_by == "installed" else agreed
     owed = tuple(_owed(agreement, inventory, options.gate))
     return Prepared(options, inventory, agreement, owed, stored=evidence, then=came_to, agreed=agreed)

@@ -36,6 +36,8 @@ class Then:
     finished: bool  # False: it ended early, and what it owed is not all there
     version: str
     modules: Mapping[str, str]  # digest of each that judged; empty when the run kept none
+    held: bool = False  # the ledger knows the run, sealed or not yet
+    owed: frozenset[tuple[str, str]] | None = None  # clause and subject; None: neither ledger nor a whole evidence says
 
 
 def running(run: RunHandle) -> bool:
@@ -103,25 +105,28 @@ def then(evidence: Evidence, ledger: str) -> Then:
     from kvgate.ledger.repository import Ledger
 
     start = evidence.start
-    given = _NOTHING
+    given, held, owing = _NOTHING, False, None
     try:
         book = Ledger.open(ledger, write=False)
-        if _vouched(evidence, book):
-            run = book.run(evidence.run)
-            rows = {
-                item: Judged(row.verdict, row.basis, row.reason, row.evidence)
-                for item, row in book.recorded(run).items()
-            }
-            standing = book.outcome(run)
-            given = rows, "ledger", True, standing.outcome, standing.decided
+        run = book.run(evidence.run)
+        held, owing = True, frozenset(item[:2] for item in book.owed(run))
+        vouched = _vouched(evidence, book)
+        rows = {
+            item: Judged(row.verdict, row.basis, row.reason, row.evidence) for item, row in book.recorded(run).items()
+        }
+        standing = book.outcome(run)
+        given = rows, "ledger", vouched, standing.outcome, standing.decided
     except NotAllowed as error:
         if isinstance(error, _SealedOther):
             raise
     except (Refused, Unwritable):
         pass
-    if not given[1]:
-        given = _kept(evidence)
-    return Then(*given, version=start.code, modules=code.read(start.modules))
+    if not given[2] and not given[0]:
+        mine = _kept(evidence)
+        given = mine if mine[1] else given
+    if owing is None and given[4]:
+        owing = frozenset(item[:2] for item in given[0])
+    return Then(*given, version=start.code, modules=code.read(start.modules), held=held, owed=owing)
 
 
 _Given = tuple[Mapping[Owed, Judged], str, bool, Outcome | None, bool]
@@ -133,7 +138,7 @@ class _SealedOther(NotAllowed):
 
 
 def _vouched(evidence: Evidence, book: Ledger) -> bool:
-    """Tell whether the ledger knows the run and sealed this evidence: a folder that was written anew is whole in itself too."""
+    """Tell whether the ledger sealed this evidence of a run that it knows: a folder that was written anew is whole in itself too."""
     entries = [entry for entry in book.decisions(book.run(evidence.run)) if entry.judgement == 1]
     if not entries or not entries[-1].evidence_lines:
         return False

@@ -71,7 +71,8 @@ def _together(alike: Sequence[Fault]) -> Fault:
 def _in_document(part: str | int) -> bool:
     # pydantic names the branch of a union in the location; those words are no keys of the file.
     return isinstance(part, int) or not (
-        part.startswith(("literal[", "function-", "constrained-", "nullable")) or part in {"int", "str"}
+        part.startswith(("literal[", "function-", "constrained-", "nullable", "tuple["))
+        or part in {"int", "str", "float", "bool"}
     )
 
 

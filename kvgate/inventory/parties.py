@@ -31,10 +31,17 @@ def one_file_each(document: Document, rack: Rack) -> Iterator[Fault]:
 
 
 def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
-    """Faults of the key files themselves, relative to ``folder``. A simulated rack may do without: it certifies nothing."""
+    """Faults of the key files themselves, relative to ``folder``. A simulated rack may do without: it certifies nothing.
+
+    A file that a second side names is looked at once: that it is named twice is told by :func:`one_file_each`.
+    """
     seen: dict[bytes, str] = {}
+    files: set[PurePosixPath] = set()
     for name, party in rack.parties.items():
         place: Key = ("parties", name, "key")
+        if PurePosixPath(party.key) in files:
+            continue
+        files.add(PurePosixPath(party.key))
         path = folder / Path(party.key).expanduser()
         try:
             status = path.stat()

@@ -20,6 +20,7 @@ _ETHERNET = frozenset(
 _STORAGE_AT_LEAST = 10**10
 #: Sizes, in bytes, outside which a unit was mistaken for another: GB for TB, GB for MB.
 _SIZES = {"disk": (64 * 10**9, 10**15), "card": (4 * 10**9, 10**13), "memory": (2**31, 2**47), "chunk": (4096, 2**26)}
+_GIB = 2**30
 _ROCE_MTU = (256, 512, 1024, 2048, 4096)
 #: Bytes that RoCE v2 puts around its payload within the Ethernet MTU: IP 20, UDP 8, BTH 12, ICRC 4.
 _ROCE_HEADERS = 44
@@ -201,8 +202,16 @@ def _system(document: Document, place: Key, system: System, simulated: bool) -> 
     if system.cpu.cores % system.cpu.sockets:
         found = say("{cores} in {sockets} sockets", cores=system.cpu.cores, sockets=system.cpu.sockets)
         yield document.fault((*place, "cpu", "cores"), found, say("physical cores of all sockets, the same in each"))
-    if not simulated:
-        yield from _size(document, (*place, "memory", "size"), system.memory.size, "memory", say("main memory"))
+    here, size = (*place, "memory", "size"), system.memory.size
+    unlikely = () if simulated else tuple(_size(document, here, size, "memory", say("main memory")))
+    yield from unlikely
+    tiny = simulated and size < _SIZES["memory"][0]
+    if size % _GIB and not unlikely and not tiny:
+        spelled = document.spelled.get(here, show_bytes(size))
+        found = say("{size}, which is {gib} GiB", size=spelled, gib=f"{size / _GIB:.13g}")
+        yield document.fault(
+            here, found, say("a whole number of GiB, such as 256 GiB: memory modules are sized in GiB")
+        )
 
 
 def _cards(document: Document, place: Key, cards: Accelerators, simulated: bool) -> Iterator[Fault]:

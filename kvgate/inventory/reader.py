@@ -19,7 +19,7 @@ from kvgate.inventory import parties, strict_yaml
 from kvgate.inventory.faults import faults, once_each, placeholder
 from kvgate.inventory.model import Rack
 from kvgate.inventory.plausible import impossible
-from kvgate.inventory.relations import contradictions
+from kvgate.inventory.relations import contradictions, same_thing
 from kvgate.inventory.serving_relations import serving_contradictions
 from kvgate.inventory.soak_relations import soak_contradictions
 from kvgate.inventory.strict_yaml import Document, Key
@@ -170,16 +170,31 @@ def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
         if not isinstance(value, str) or not path:
             continue
         if path[-1] != "address" and path[-1] in _UNIQUE:
-            seen[str(path[-1]), value].append(path)
+            seen[str(path[-1]), same_thing(str(path[-1]), value)].append(path)
         elif path[-1] == "address" and (len(path) == 3 or "nics" in path):
             port = _port(data, path) if len(path) == 3 else ""
             seen["address", f"{'host' if len(path) == 3 else 'port'} {value}{port}"].append(path)
-    for (kind, value), paths in seen.items():
-        first = document.values.get(paths[0], (0, 0))
+    for (kind, _), paths in seen.items():
+        line, _ = document.values.get(paths[0], (0, 0))
+        what, first = _UNIQUE[kind], _at(data, paths[0])
         for path in paths[1:]:
-            what = _UNIQUE[kind]
-            twice = say("{what} {value!r} a second time (first on line {line})", what=what, value=value, line=first[0])
+            value = _at(data, path)
+            twice = say("{what} {value!r} a second time (first on line {line})", what=what, value=value, line=line)
+            if value != first:
+                twice = say(
+                    "{what} {value!r} a second time (on line {line} as {first!r}; letters of either case are the same)",
+                    what=what,
+                    value=value,
+                    line=line,
+                    first=first,
+                )
             yield document.fault(path, twice, say("each {what} once", what=what))
+
+
+def _at(data: Any, path: Key) -> str:
+    for step in path:
+        data = data[step]
+    return str(data)
 
 
 def _port(data: dict[str, Any], path: Key) -> str:

@@ -15,7 +15,8 @@ from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Connection, Host, Mount, Nic, Rack, Raid
 from kvgate.inventory.strict_yaml import Document, Key
 
-_IDENTITY = {"disks": "serial", "nics": "name", "mounts": "path", "nvmeof": "nqn", "raid": "device"}
+_IDENTITY = {"nics": "name", "mounts": "path", "nvmeof": "nqn", "raid": "device"}
+_UUID_NQN = re.compile(r"nqn\.2014-08\.org\.nvmexpress:uuid:[0-9A-Fa-f-]{36}")
 _NETWORK = ("nfs", "nfs4")
 #: Names that the kernel gives in the order in which it finds devices: another disk may carry them after the next boot.
 _PASSING = re.compile(r"/dev/(nvme\d+n\d+|[svx]+d[a-z]+|dm-)\w*", re.ASCII)
@@ -239,9 +240,19 @@ def _twice(document: Document, here: Key, host: Host) -> Iterator[Fault]:
                     (*here, group, index, word), say("{value} a second time", value=value), say("each once a host")
                 )
     for group, identity in _IDENTITY.items():
-        names = [getattr(part, identity) for part in getattr(host, group)]
+        names = [same_thing(identity, getattr(part, identity)) for part in getattr(host, group)]
         for index, value in enumerate(names):
             if value in names[:index]:
+                again = getattr(getattr(host, group)[index], identity)
                 yield document.fault(
-                    (*here, group, index), say("{value!r} a second time", value=value), say("each once a host")
+                    (*here, group, index), say("{value!r} a second time", value=again), say("each once a host")
                 )
+
+
+def same_thing(what: str, value: str) -> str:
+    """One spelling of what names one thing: a serial or MAC address is the same in letters of either case, and so are the
+    digits of an NQN that is a UUID (RFC 4122); every other NQN, name and path is compared byte by byte.
+    """
+    if what in ("serial", "mac") or (what == "nqn" and _UUID_NQN.fullmatch(value)):
+        return value.casefold()
+    return value

@@ -19,9 +19,9 @@ def command(*words: str, ledger: str = "", evidence: str = "") -> str:
     return shlex.join(found)
 
 
-def show(run: str, options: Options) -> str:
-    """``kvgate show RUN``."""
-    return command("kvgate", "show", run, ledger=options.ledger)
+def show(run: str, options: Options, *answer: str) -> str:
+    """``kvgate show RUN``, or one ``answer`` of it by its evidence id."""
+    return command("kvgate", "show", run, *answer, ledger=options.ledger)
 
 
 def judge(run: str, options: Options) -> str:

@@ -96,6 +96,12 @@ def unvouched(then: Then, ledger: str, read: Reader) -> str | None:
     """Return the warning that nobody vouches for a folder of evidence, or None where a ledger does."""
     if then.vouched:
         return None
+    if then.held:
+        return read(
+            "the ledger at {ledger} holds this run and has not sealed it yet, because the run has no end so far: what "
+            "follows rests on the evidence folder as it is now, and nobody vouches that it is the one that was taken",
+            ledger=ledger,
+        )
     return read(
         "no ledger at {ledger} sealed this run: what follows rests on the evidence folder alone, and nobody vouches "
         "that it is the one that was taken",

@@ -55,7 +55,7 @@ def _difference(one: Difference, read: Reader) -> str:
     place = f"{one.owed.clause} {one.owed.subject}"
     reason = read.phrase(why(one))
     if one.decides:
-        told = read("{then} then, {now} now", then=_outcome(one.then, read), now=_outcome(one.now, read))
+        told = read("{then} then, {now} now", then=_before(one, read), now=_outcome(one.now, read))
     else:
         told = read(
             "{outcome} as then, told otherwise: {then} -> {now}",
@@ -64,6 +64,10 @@ def _difference(one: Difference, read: Reader) -> str:
             now=_words(one.now, read),
         )
     return read("{place}: {told}; {reason}", place=place, told=told, reason=reason)
+
+
+def _before(one: Difference, read: Reader) -> str:
+    return read("not decided") if one.then is None and one.owed_then else _outcome(one.then, read)
 
 
 def _outcome(verdict: Verdict | None, read: Reader) -> str:
@@ -88,6 +92,7 @@ def as_json(session: GateSession) -> dict[str, object]:
         "then": then.outcome.value if then.outcome is not None else None,
         "compared_with": then.source or None,
         "vouched": then.vouched,
+        "held": then.held,
         "code_then": then.version,
         "agreement": session.agreement.digest,
         "same": comparison.same,
@@ -96,6 +101,7 @@ def as_json(session: GateSession) -> dict[str, object]:
                 "clause": one.owed.clause,
                 "subject": one.owed.subject,
                 "blocking": one.owed.blocking,
+                "owed_then": one.owed_then,
                 "then": _json(one.then),
                 "now": _json(one.now),
                 "reasons": [str(reason) for reason in one.reasons],

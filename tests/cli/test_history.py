@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,28 @@ def test_the_run_is_listed_and_shown_with_what_stopped_it(kvgate: Kvgate, stored
     assert "G1.2.9" in shown
     assert "G1.2.10" not in shown
     assert "G1.2.10" in kvgate("show", stored.run, *stored.words, "--all").stdout
+
+
+def test_a_stop_is_shown_with_what_to_do_as_the_gate_does(kvgate: Kvgate, stored: Stored) -> None:
+    shown = " ".join(kvgate("show", stored.run, *stored.words).stdout.split())
+    told = json.loads(kvgate("show", stored.run, *stored.words, "--json").stdout)
+    remedies = {row["clause"]: row["remedy"] for row in told["verdicts"] if row["outcome"] == "STOP"}
+    for clause, remedy in remedies.items():
+        assert remedy
+        assert shown.count(f"{clause} do: {remedy}") == 1
+        assert f"more: kvgate runbook {clause}" in shown
+    assert {row["remedy"] for row in told["verdicts"] if row["outcome"] == "PASS"} == {""}
+    assert "kvgate runbook G1.2.10" not in shown
+    chinese = kvgate("show", stored.run, *stored.words, "--lang", "zh").stdout
+    assert "kvgate runbook G1.2.9" in chinese
+    assert remedies["G1.2.9"] not in " ".join(chinese.split())
+
+
+def test_the_evidence_id_that_is_suggested_leads_somewhere(kvgate: Kvgate, stored: Stored) -> None:
+    shown = kvgate("show", stored.run, *stored.words).stdout
+    (line,) = [line for line in shown.splitlines() if line.startswith("one answer as it was kept: ")]
+    words = shlex.split(line.partition(": ")[2])
+    assert kvgate(*words[1:]).exit_code == 0
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(kvgate: Kvgate, stored: Stored) -> None:

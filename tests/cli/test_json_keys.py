@@ -100,7 +100,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         if command == "status":
             return [told("status", *stored.words)]
         if command == "show":
-            return [told("show", stored.run, *stored.words)]
+            shown = told("show", stored.run, *stored.words)
+            name = next(row["evidence"][0] for row in shown["verdicts"] if row["outcome"] == "STOP")
+            return [shown, told("show", stored.run, name, *stored.words)]
         if command == "judge":
             words = (stored.run, *stored.words, "--evidence", stored.var / "evidence", "--json")
             return [json.loads(started("judge", *words).stdout)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -49,6 +50,26 @@ def nothing_says_pass(site: Site) -> None:
     assert "UNDECIDED" in listed
     assert "PASS" not in listed
     assert "PASS" not in site.kvgate("show", str(run["run"])).stdout.splitlines()[0]
+
+
+def unfinished_is_judged_as_such(site: Site) -> None:
+    """What it owed and never decided is called so, and a ledger that knows the run is not said to know nothing."""
+    run = str(site.runs()[0]["run"])
+    told = site.kvgate("judge", run)
+    assert told.returncode == 6
+    assert "holds this run and has not sealed it yet" in told.stderr
+    assert "no ledger" not in told.stderr
+    assert "not owed" not in told.stdout
+    assert "not decided then, UNDECIDED now; the run ended before it was decided" in " ".join(told.stdout.split())
+    found = json.loads(site.kvgate("judge", run, "--json").stdout)
+    assert (found["held"], found["vouched"]) == (True, False)
+    missing = [one for one in found["differences"] if one["then"] is None]
+    assert missing
+    assert all(one["owed_then"] for one in missing)
+    elsewhere = site.kvgate("judge", str(folder(site)), KVGATE_LEDGER=f"sqlite:///{folder(site)}/none.db")
+    assert "no ledger at" in elsewhere.stderr
+    assert "not decided then" in elsewhere.stdout
+    assert "not owed" not in elsewhere.stdout
 
 
 def completed(site: Site, *arguments: str, status: int = 0) -> str:
@@ -110,6 +131,7 @@ def test_a_run_killed_while_hosts_are_asked_is_unfinished_and_can_be_completed(s
     assert site.runs()[0]["state"] == "unfinished"
     assert "unfinished" in site.kvgate("runs").stdout
     nothing_says_pass(site)
+    unfinished_is_judged_as_such(site)
     with (folder(site) / "journal.jsonl").open("ab") as journal:
         journal.write(b'{"seq":99,"kind":"answer","ho')  # what a killed process leaves behind at worst
     with Evidence.open(folder(site)) as evidence:
@@ -155,7 +177,7 @@ def test_the_next_run_says_what_became_of_the_last_and_how_it_could_be_taken_up(
     told = outcomes(site.last())
     assert {clause for (clause, _), outcome in told.items() if outcome == "PASS"} == {"G1.1.1"}
     assert "not asked: left out by -k G1.1.1" in dead.stdout
-    assert site.last()["why"] == "not asked: left out by -k G1.1.1"
+    assert site.last()["why"] == "not asked: left out by -k G1.1.1; run the gate without it"
     again = site.gate(*part)
     assert "it ended UNDECIDED" in again.stderr  # the first attempt
     assert "--only-stale goes on with the last run" in again.stderr

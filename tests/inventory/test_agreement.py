@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kvgate import agreement as agreements
-from kvgate.errors import BadInput
+from kvgate.errors import BadInput, Fault
 from kvgate.inventory import reader
 from tests.inventory.test_reader import written
 
@@ -81,6 +81,77 @@ def test_an_overlaid_number_is_named_with_before_and_after(tmp_path: Path) -> No
 def test_an_overlay_that_does_not_fit_is_refused(tmp_path: Path, overlay: str) -> None:
     with pytest.raises(BadInput):
         read(tmp_path, overlay)
+
+
+WRONG = """overlay:
+  G1.2.9:
+    limits:
+      media_errors: {value: -5, unit: parsecs, origin: contract}
+  G1.99.1: {weight: advisory}
+  G1.1.1: {weight: maybe}
+"""
+
+
+def test_an_overlay_is_told_all_its_faults_at_once_those_of_form_and_those_of_meaning(tmp_path: Path) -> None:
+    """A wrong word in one clause hid a wrong number in another."""
+    (tmp_path / "overlay.yaml").write_text(WRONG, "utf-8")
+    with pytest.raises(BadInput) as caught:
+        agreements.read(tmp_path / "overlay.yaml")
+    told = [(fault.line, fault.column, fault.where, str(fault.found)) for fault in caught.value.faults]
+    assert told == [
+        (4, 29, "overlay.G1.2.9.limits.media_errors.value", "-5"),
+        (4, 39, "overlay.G1.2.9.limits.media_errors.unit", "'parsecs'"),
+        (5, 3, "overlay.G1.99.1", "'G1.99.1'"),
+        (6, 20, "overlay.G1.1.1.weight", "'maybe'"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "places"),
+    [
+        ("value: 2, unit: percent, origin: rumour", ["origin", "unit"]),
+        ('value: "2", unit: errors, origin: contract, why: x', ["value", "why"]),
+        ("value: -1, unit: errors", ["origin", "value"]),
+        ("value: , unit: errors, origin: contract", ["value"]),
+        ("value: 0, unit: errors, origin: contract", []),
+    ],
+)
+def test_each_part_of_a_number_is_judged_by_itself(tmp_path: Path, limit: str, places: list[str]) -> None:
+    found: tuple[Fault, ...] = ()
+    try:
+        read(tmp_path, f"overlay: {{G1.2.7: {{limits: {{media_errors: {{{limit}}}}}}}}}\n")
+    except BadInput as error:
+        found = error.faults
+    told = sorted({fault.where.removeprefix("overlay.G1.2.7.limits.media_errors").strip(".") for fault in found})
+    assert all(fault.line == 1 and fault.column for fault in found)
+    # a key that is missing is told at the whole number, whose place has no name of its own here
+    assert [place or "origin" for place in told] == places
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "good"),
+    [
+        ("°C", -5, True),
+        ("dB above low alarm", -0.5, True),
+        ("errors", 0, True),
+        ("h", -1, False),
+        ("%", -0.1, False),
+    ],
+)
+def test_below_zero_is_refused_only_where_nothing_can_be_below_zero(
+    tmp_path: Path, unit: str, value: float, good: bool
+) -> None:
+    document = DOCUMENT.replace("unit: errors", f'unit: "{unit}"')
+    overlay = (
+        f'overlay: {{G1.2.7: {{limits: {{media_errors: {{value: {value}, unit: "{unit}", origin: contract}}}}}}}}\n'
+    )
+    if good:
+        assert read(tmp_path, overlay, document).acceptance.clauses["G1.2.7"].limits["media_errors"].value == value
+        return
+    with pytest.raises(BadInput) as caught:
+        read(tmp_path, overlay, document)
+    (fault,) = caught.value.faults
+    assert "0 or more" in str(fault.wanted)
 
 
 def test_the_digest_ignores_comments_and_layout(tmp_path: Path) -> None:

@@ -112,6 +112,15 @@ def test_one_file_for_both_sides_is_refused(same: str) -> None:
     assert "vendor" in str(fault.found)
 
 
+@pytest.mark.parametrize("same", ["keys/vendor.pub", "./keys/vendor.pub"])
+def test_one_file_for_both_sides_is_told_once_however_good_the_file_is(folder: Path, same: str) -> None:
+    """The text shows it and the key shows it: one fault, not two in other words."""
+    text = written(nodes=1).replace("simulated: true", "simulated: false").replace("keys/customer.pub", same)
+    assert [fault.where for fault in faults(folder, text)] == ["parties.customer.key"]
+    (folder / "keys" / "vendor.pub").unlink()
+    assert [fault.where for fault in faults(folder, text)] == ["parties.vendor.key", "parties.customer.key"]
+
+
 @pytest.mark.parametrize("gone", ["  vendor: {key: keys/vendor.pub}\n", "  customer: {key: keys/customer.pub}\n"])
 def test_both_sides_are_named(gone: str) -> None:
     fault = only(written(nodes=1).replace(gone, ""))

@@ -183,6 +183,25 @@ def test_a_stored_inventory_is_held_to_no_rule_that_came_later() -> None:
         reader.stored(text.replace("role: array", "role: arrray"), "run/inventory")
 
 
+@pytest.mark.parametrize(
+    ("size", "gib"), [("256 GB", "238.4185791016"), ("1.5 TB", "1396.983861923"), ("1649267441665 B", "1536.000000001")]
+)  # fmt: skip
+def test_main_memory_is_sized_in_whole_gib(size: str, gib: str) -> None:
+    """256 GB for 256 GiB is 7 % less: a module that is missing would go unseen, or a sound host be stopped."""
+    for simulated in ("true", "false"):
+        text = written(nodes=1).replace("simulated: true", f"simulated: {simulated}")
+        (fault,) = faults(text.replace("size: 1536 GiB", f"size: {size}", 1))
+        assert fault.where.endswith("memory.size")
+        assert str(fault.found) == f"{size}, which is {gib} GiB"
+        assert "a whole number of GiB" in str(fault.wanted)
+        assert size in text.replace("size: 1536 GiB", f"size: {size}", 1).splitlines()[fault.line - 1]
+
+
+@pytest.mark.parametrize("size", ["1536 GiB", "1.5 TiB", "1649267441664 B", "1572864 MiB", "768 GiB"])
+def test_whole_gib_may_be_written_in_any_unit(size: str) -> None:
+    accepted("size: 1536 GiB", f"size: {size}")
+
+
 @pytest.mark.parametrize("user", ["-oProxyCommand=touch /tmp/x", "a b", "a;b", "$(id)", "-l"])
 def test_a_user_that_looks_like_an_option_or_a_command_is_refused(user: str) -> None:
     assert faults(written(nodes=1).replace("user: ops", f'user: "{user}"'))

@@ -14,10 +14,13 @@ from hypothesis import strategies as st
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
+from kvgate.inventory.relations import same_thing
 from kvgate.inventory.strict_yaml import parse as parse_yaml
 from lab.inventory import text as ordered_text
 from lab.order import PLATFORMS, rack
 from lab.rack import fingerprint, host_key
+
+UUID_NQN = "nqn.2014-08.org.nvmexpress:uuid:abababab-abab-abab-abab-abababababab"
 
 
 def written(platform: str = "rocm", nodes: int = 2) -> str:
@@ -126,6 +129,47 @@ def test_serial_address_and_host_key_used_twice_are_found() -> None:
     assert any("serial 'S7Y0NX0W100001' a second time" in str(fault.found) for fault in faults(text))
     text = written().replace("port: 42201", "port: 42200")
     assert any("address" in str(fault.found) for fault in faults(text))
+
+
+def test_serials_that_differ_only_in_case_are_one_serial_and_it_is_told_once() -> None:
+    fault = only(written().replace("S7Y0NX0W100002", "s7y0nx0w100001"))
+    assert fault.where.endswith(".serial")
+    assert "'s7y0nx0w100001' a second time (on line" in str(fault.found)
+    assert "as 'S7Y0NX0W100001'; letters of either case are the same)" in str(fault.found)
+    assert only(written().replace("S7Y0NX0W100002", "S7Y0NX0W100001")).where.endswith(".serial")
+
+
+@pytest.mark.parametrize(
+    ("what", "one", "other", "same"),
+    [
+        ("serial", "S7Y0A", "s7y0a", True), ("serial", "S7Y0A", "S7Y0B", False),
+        ("mac", "b8:3f:d2:10:00:0a", "B8:3F:D2:10:00:0A", True), ("name", "eth0", "ETH0", False),
+        ("nqn", UUID_NQN, UUID_NQN.replace("abababab", "ABABABAB"), True),
+        ("nqn", "nqn.2024-01.com.example:vol", "nqn.2024-01.com.example:VOL", False), ("path", "/mnt/a", "/mnt/A", False),
+    ],
+)  # fmt: skip
+def test_case_counts_only_where_the_name_is_compared_byte_by_byte(what: str, one: str, other: str, same: bool) -> None:
+    assert (same_thing(what, one) == same_thing(what, other)) is same
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "found"),
+    [
+        (UUID_NQN, "ABABABAB-abab", True),
+        ("nqn.2024-03.example.kvarray:abababab-abab", "ABABABAB-abab", False),
+    ],
+)
+def test_the_uuid_of_a_connection_is_one_in_letters_of_either_case(name: str, other: str, found: bool) -> None:
+    text = written(nodes=1).replace("nqn.2024-03.example.kvarray:fx100-a", name)
+    entry = text[text.index("      - nqn:") : text.index("    mounts:\n", text.index("      - nqn:"))]
+    twice = text.replace(entry, entry + entry.replace("abababab-abab", other, 1), 1)
+    assert twice.count("      - nqn:") == 2
+    told = []
+    try:
+        reader.parse(twice)
+    except BadInput as error:
+        told = [str(fault.found) for fault in error.faults]
+    assert any(other in one and "a second time" in one for one in told) is found, told
 
 
 def test_a_fault_in_a_profile_is_placed_in_the_profile() -> None:

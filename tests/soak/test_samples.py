@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 
 from checks.parsers import soak_journal
 from checks.probe import UnreadableOutput
-from kvgate.errors import Damaged
+from kvgate.cli.soak_samples import samples as command
+from kvgate.errors import Damaged, NotAllowed
 from kvgate.soak import samples
 from lab.soak.journal import segments
 from lab.soak.plan import plan
@@ -71,6 +74,24 @@ def test_dask_gives_the_same_as_one_machine(root: Path) -> None:
     ):
         many = samples.read_all(root, "r1", HOSTS, engine="dask")
     assert many == samples.read_all(root, "r1", HOSTS)
+
+
+def test_the_command_writes_samples_of_what_was_collected_and_tells_every_minute(
+    tmp_path: Path, texts: dict[str, list[str]]
+) -> None:
+    for host, parts in texts.items():
+        (tmp_path / "soaks" / "soak-lab" / host).mkdir(parents=True)
+        for number, text in enumerate(parts, start=1):
+            (tmp_path / "soaks" / "soak-lab" / host / f"journal-{number:06d}.jsonl").write_text(text, "ascii")
+    words = ["-o", str(tmp_path / "out"), "--soaks", str(tmp_path / "soaks")]
+    done = CliRunner().invoke(command, ["soak-lab", *words])
+    assert done.exit_code == 0, done.output
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["host"] for row in rows] == list(HOSTS)
+    assert all(sum(row["minutes"].values()) == 240 and row["minutes"]["INTERRUPTED"] for row in rows)
+    assert list((tmp_path / "out").rglob("stream=disk/*.parquet"))
+    missing = CliRunner().invoke(command, ["soak-other", *words])
+    assert isinstance(missing.exception, NotAllowed)
 
 
 def test_an_engine_that_there_is_not_is_refused(root: Path) -> None:
