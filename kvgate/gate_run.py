@@ -31,7 +31,7 @@ from kvgate.reports import lines
 from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_KNOWN = frozenset({"ask", "measure", "terms", "decide", "declared"})
+_KNOWN = frozenset({"ask", "measure", "soak", "terms", "decide", "declared"})
 
 #: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
 #: nothing, and what the others remember would be written beside whatever inventory was named.
@@ -92,6 +92,8 @@ class GateRun:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Send away the plugins that have no part in a gate run."""
         config = session.config
+        if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+            reporter.startpath = config.rootpath  # gates/... stays gates/..., from whatever folder
         for name, wanted in _IN_THE_WAY.items():
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None and not any(config.getoption(option, None) for option in wanted):

@@ -27,4 +27,5 @@ def timesync() -> Probe[timedatectl.TimeDate]:
 
 def clock_state() -> Probe[timedatectl.TimeDate]:
     """Ask whether the kernel itself counts its clock as synchronised."""
-    return Probe("timedatectl", ("timedatectl", "show"), timedatectl.parse)
+    # timedatectl starts a service that ends again when nobody asks: on a slow or busy host that takes longer than the answer.
+    return Probe("timedatectl", ("timedatectl", "show"), timedatectl.parse, limit=30)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from checks.phrase import Phrase, say
@@ -18,7 +19,7 @@ from checks.serving.validity import faults
 from checks.statistics.percentile import median
 from checks.trial import Measured
 from checks.units import show_bytes
-from checks.verdict import Verdict, worst
+from checks.verdict import Quantity, Verdict, worst
 
 Compare = Callable[[Sequence[Pair]], Verdict]
 
@@ -57,6 +58,10 @@ def _stored(arm: ArmRound, limits: Limits) -> list[Phrase]:
 def loaded(arm: ArmRound, site: Site, concurrency: int, limits: Limits) -> tuple[Phrase, ...]:
     """Why the load itself is not what it was to be."""
     found = list(faults(arm.run, limits.planned(site, concurrency)))
+    if site.client != "kvgate":
+        found.append(
+            say("the inventory orders the client {client}, this gate measures with its own: kvgate", client=site.client)
+        )
     if arm.client.lag_p99_s > limits.lag:
         found.append(
             say(
@@ -113,7 +118,21 @@ def proven(measured: Measured[Round], site: Site, limits: Limits) -> Verdict:
         (one.number, arm.side.role, proof(arm, limits)) for one in measured.facts for arm in (one.local, one.array)
     ]
     lines = sum(len(rows(arm, limits)) for one in measured.facts for arm in (one.local, one.array))
-    return _all_hold(found, required, say("{count} lines of the reconciliation hold", count=lines))
+    verdict = _all_hold(found, required, say("{count} lines of the reconciliation hold", count=lines))
+    return replace(verdict, quantities=_table(measured, limits))
+
+
+def _table(measured: Measured[Round], limits: Limits) -> tuple[Quantity, ...]:
+    """The reconciliation of the last round, line by line, as the ledger keeps it for the report."""
+    last = measured.facts[-1:]
+    return tuple(
+        Quantity(f"{arm.side.role}: {row.what}{end}", float(value), row.unit)
+        for one in last
+        for arm in (one.local, one.array)
+        for row in rows(arm, limits)
+        for end, value in (("", row.found), (" (expected)", row.expected))
+        if value is not None
+    )
 
 
 def _all_hold(found: Sequence[tuple[int, str, tuple[Phrase, ...]]], required: Phrase, good: Phrase) -> Verdict:

@@ -85,7 +85,8 @@ def _sampled(track: Track, stream: str) -> Sampled:
 
 def _wanted(track: Track, stream: str, every: float) -> npt.NDArray[np.int64]:
     last = min(track.last, track.plan.seconds)
-    ticks = np.arange(1, int((last + 1e-9) // every) + 1, dtype=np.int64)
+    # The tick that falls on the end is not wanted: the worker may have ended just before it.
+    ticks = np.arange(1, int(np.ceil((last - 1e-6) / every)), dtype=np.int64)
     away = [(one.begin - every, one.end + every) for one in track.breaks]
     if stream in _ENGINE:
         away += [(begin - every, end + every) for begin, end in scheduled(track)]

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from lab.load.document import document, options
@@ -15,6 +16,12 @@ from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
+
+
+@lru_cache(maxsize=512)
+def _words(line: str) -> tuple[str, ...]:
+    """The words of a line; the same lines come in every round."""
+    return tuple(shlex.split(line))
 
 
 @dataclass
@@ -44,7 +51,7 @@ class LoadHost:
         if self.serving is not None and (found := self.serving.answer(line)) is not None:
             return found
         try:
-            words = shlex.split(line)
+            words = list(_words(line))
         except ValueError:
             return None
         if words[:1] == ["env"] and len(words) > 2 and words[1].startswith("KVGATE_LOAD="):

@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from lab.machine import Reply
@@ -22,6 +23,12 @@ _CONFIG = {
     "num_attention_heads": 96, "num_key_value_heads": 8, "head_dim": 128, "torch_dtype": "bfloat16", "vocab_size": 151936,
 }  # fmt: skip
 _SIZES = {"/mnt/nvme0": 3_838_880_776_192, "/mnt/fx100": 15_355_523_104_768}
+
+
+@lru_cache(maxsize=512)
+def _words(line: str) -> tuple[str, ...]:
+    """The words of a line; the same lines come in every round."""
+    return tuple(shlex.split(line))
 
 
 @dataclass
@@ -61,7 +68,7 @@ class ServingHost:
             return self._client(json.loads(shlex.split(line[line.rindex("'{") :])[0]))
         if "sh -c ': kvgate serving " not in line[:200]:
             return None
-        words = shlex.split(line)
+        words = list(_words(line))
         if words[0] == "env":
             words = words[2:]
         name = words[2].split()[3].rstrip(";")

@@ -143,7 +143,7 @@ def _disk(index: int, serial: str, file: str, lba: int) -> list[str]:
 
 
 def nvme(index: int, serial: str, lba: int) -> str:
-    """Return the device that a disk is to its machine; also what plugs it in again."""
+    """Return the device that a disk is to its machine; what plugs it in again, too."""
     sizes = f"logical_block_size={lba},physical_block_size={lba}"
     return f"nvme,id=nvme{index},bus=port{index},serial={serial},drive=disk{index},max_ioqpairs=4,mdts=7,{sizes}"
 

@@ -17,7 +17,7 @@ class Expected:
     """``healthy``: (clause, subject) -> outcome and a word of its reason, for all that is not PASS by measurement."""
 
     healthy: Mapping[tuple[str, str], tuple[str, str]]
-    faults: Mapping[str, Mapping[str, Any]]
+    faults: Mapping[str, Mapping[str, str]]  # fault -> clause -> outcome on some subject
 
 
 def _healthy(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:

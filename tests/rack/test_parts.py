@@ -11,6 +11,7 @@ from kvgate import agreement as agreements
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
 from lab.vm import inventory, order
+from lab.vm.faults import FAULTS
 from lab.vm.machine import Machine
 from lab.vm.qmp import ask
 from lab.vm.rack import NoRack, Rack
@@ -44,6 +45,14 @@ def test_every_expectation_is_about_something_that_the_rack_owes(written: Path) 
     overlay = written.parent / (rack.acceptance or "")
     due = {(one.clause, one.subject) for one, _ in owed(agreements.read(overlay).acceptance, rack, "G1")}
     assert EXPECTED.healthy.keys() <= due
+
+
+def test_every_fault_says_what_must_come_of_it(written: Path) -> None:
+    due = {one.clause for one, _ in owed(agreements.read().acceptance, reader.read(written).rack, "G1")}
+    assert EXPECTED.faults.keys() == FAULTS.keys()
+    for name, clauses in EXPECTED.faults.items():
+        assert clauses.keys() <= due, name
+        assert set(clauses.values()) <= {"STOP", "UNDECIDED"}, name
 
 
 def test_every_overlaid_number_says_why() -> None:
