@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from checks.probe import UnreadableOutput
+from checks.probe import NothingPrinted, UnreadableOutput
 
 #: Values that tools print for "I do not know"; never a number, never zero.
 NOT_GIVEN = frozenset(
@@ -21,7 +21,7 @@ SENTINELS = frozenset({4294967295, 65535, 18446744073709551615, 2147483647, -1})
 def lines(text: str) -> list[str]:
     """Split into lines; refuses empty text and a last line without its newline, which may be cut in the middle."""
     if not text.strip():
-        raise UnreadableOutput("the output is empty")
+        raise NothingPrinted("the output is empty")
     if not text.endswith("\n"):
         raise UnreadableOutput(f"the last line has no newline, the output may be cut: {text.splitlines()[-1][-60:]!r}")
     return text.splitlines()

@@ -22,6 +22,10 @@ class UnreadableOutput(Exception):
     """A tool's output that cannot be read to a fact; the message says what was found and what was wanted."""
 
 
+class NothingPrinted(UnreadableOutput):
+    """No output at all: what was asked about is not there, or nothing shows it."""
+
+
 class NotOffered(UnreadableOutput):
     """An output that says that this machine or driver does not offer what was asked; a declared answer may stand in."""
 
@@ -100,6 +104,12 @@ class Probe(Generic[Fact]):
     def tool(self) -> str:
         """Name of the program that answers; a constant script is named by the probe's id."""
         return self.id if self.argv[0] == "sh" else str(self.argv[0])
+
+    @property
+    def path(self) -> str | None:
+        """The first file or folder that is asked about, None where none is; a device's name is none."""
+        words = (word.pattern if isinstance(word, Glob) else word for word in self.argv[1:])
+        return next((word for word in words if isinstance(word, str) and word.startswith("/")), None)
 
     @property
     def devices(self) -> frozenset[Device]:

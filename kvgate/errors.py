@@ -111,7 +111,7 @@ class Unreachable(CannotTell):
 class HostKeyRefused(CannotTell):
     """The host's key is not the pinned one; ``presented`` is its SHA256 fingerprint."""
 
-    def __init__(self, message: str, presented: str) -> None:
+    def __init__(self, message: Phrase | str, presented: str) -> None:
         super().__init__(message)
         self.presented = presented
 

@@ -92,6 +92,8 @@ class GateRun:
     def pytest_sessionstart(self, session: pytest.Session) -> None:
         """Send away the plugins that have no part in a gate run."""
         config = session.config
+        if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+            reporter.startpath = config.rootpath  # gates/... stays gates/..., from whatever folder
         for name, wanted in _IN_THE_WAY.items():
             plugin = config.pluginmanager.get_plugin(name)
             if plugin is not None and not any(config.getoption(option, None) for option in wanted):

@@ -106,7 +106,7 @@ def governors() -> Probe[sysfs_cpufreq.Governors]:
 
 def service_limits(unit: str) -> Probe[proc_limits.ServiceLimits]:
     """Ask the limits of a systemd service: of its unit, and of its process while it runs."""
-    return Probe("proc-limits", ("sh", "-c", _SERVICE, "sh", unit), proc_limits.parse)
+    return Probe("systemctl-show", ("sh", "-c", _SERVICE, "sh", unit), proc_limits.parse)
 
 
 def sensors() -> Probe[ipmitool_sdr.Sensors]:

@@ -71,7 +71,11 @@ def disk(tree: NvmeTree, serial: str) -> Controller | Phrase:
         found = tree.controller(serial)
     except UnreadableOutput as error:
         return say("{why}", why=str(error))
-    return found if found is not None else say("no local NVMe controller carries serial {serial}", serial=serial)
+    return (
+        found
+        if found is not None
+        else say("no local NVMe controller carries serial {serial}: see G1.2.1", serial=serial)
+    )
 
 
 def size_bytes(tree: NvmeTree, controller: Controller) -> int | None:

@@ -48,7 +48,9 @@ class Counted(Protocol):
     def port_fatal(self) -> int | None: ...  # noqa: D102
 
 
-_GONE = say("no such device answers; see the clause that looks for it")
+_GONE = say(
+    "the device is not there, so there is nothing to look at: mend the clause that looks for it (G1.2.1, G1.3.1, G1.6.1) first"
+)
 _NO_AER = say(
     "the kernel has no AER counters for it: the firmware keeps them; read the BMC's log, or boot with pcie_ports=native"
 )
@@ -150,7 +152,11 @@ def same_node(link: Link | None, others: Collection[Link | None]) -> Verdict:
     required = say("same NUMA node as the storage port")
     nodes = [one.numa_node if one is not None else None for one in (link, *others)]
     if not others or any(node is None for node in nodes):
-        why = say("a NUMA node is not given (-1 or device absent): {nodes}", nodes=_nodes(nodes))
+        why = say(
+            "the kernel gives no NUMA node for all of them (found {nodes}; ?: -1, or the device is not there): "
+            "see the BIOS (NPS, SRAT) and that both answer",
+            nodes=_nodes(nodes),
+        )
         return Verdict.undecided(why, required)
     measured = say("device on node {node}, storage ports on {nodes}", node=_nodes(nodes[:1]), nodes=_nodes(nodes[1:]))
     return worst([Verdict.of(node == nodes[0], measured, required) for node in nodes[1:]])

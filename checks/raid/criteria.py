@@ -21,7 +21,7 @@ _NOT_RUNNING = ("clear", "inactive", "suspended", "readonly", "broken")
 _NOT_WELL = frozenset(
     {"degraded", "FAILED", "broken", "inactive", "Not Started", "recovering", "resyncing", "reshaping"}
 )
-_ABSENT = say("there is no such md array today; see the clause on its state")
+_ABSENT = say("there is no such md array today, so there is nothing to look at: mend G1.5.1 first")
 
 
 def running(arrays: MdArrays, name: str) -> Verdict:

@@ -87,6 +87,7 @@ class Site:
     seed: int
     sides: tuple[Side, ...]
     busy: tuple[tuple[str, Server], ...] = ()
+    client: str = "kvgate"
 
     def side(self, role: str) -> Side | None:
         """Return the arm of a role; None where the inventory orders none."""

@@ -54,6 +54,7 @@ def site(rack: Rack, shape: str) -> Site:
         seed=work.seed,
         sides=tuple(_side(rack, name, arm) for name, arm in found.arms.items()),
         busy=_busy(rack, found),
+        client=work.client,
     )
 
 

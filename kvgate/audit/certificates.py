@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.audit import tickets
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
@@ -53,7 +54,9 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
         try:
             yield Source(str(path), first_bytes(path, LIMIT + 1), anchor)
         except OSError as error:
-            raise NotAllowed(f"{path} cannot be read: {error.strerror}") from error
+            raise NotAllowed(
+                say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+            ) from error
 
 
 class Weighing:

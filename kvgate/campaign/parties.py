@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.certificates import trust
 from kvgate.certificates.keys import AskPassphrase, Signer, public_key, signer
 from kvgate.certificates.trust import PARTIES, Trust, Trusted
@@ -33,9 +34,13 @@ def of_inventory(inventory: Inventory) -> Trust | None:
         try:
             key = public_key(path.read_text("utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
-            raise NotAllowed(f"key {path} of {party} cannot be read: {error}") from None
+            raise NotAllowed(
+                say("key {path} of {party} cannot be read: {error}", path=str(path), party=party, error=str(error))
+            ) from None
         if key.raw in keys:
-            raise NotAllowed(f"{path}: vendor and customer have the same key: one key is one party's")
+            raise NotAllowed(
+                say("{path}: vendor and customer have the same key: one key is one party's", path=str(path))
+            )
         keys[key.raw] = (Trusted(party, key, None, None, str(path)),)
     return Trust(f"the parties of {inventory.file}", keys)
 
@@ -46,12 +51,18 @@ def signer_of(path: Path, party: str, trust: Trust | None, ask: AskPassphrase) -
     Raises NotAllowed for another party's name, Unproven for another's key.
     """
     if party not in PARTIES:
-        raise NotAllowed(f"found party {party!r}, wanted {' or '.join(PARTIES)}")
+        raise NotAllowed(say("found party {party!r}, wanted {names}", party=party, names=" or ".join(PARTIES)))
     found = signer(path, ask)
     lines = () if trust is None else trust.keys.get(found.public.raw, ())
     if trust is not None and party not in {line.party for line in lines}:
         whose = lines[0].party if lines else "nobody"
         raise Unproven(
-            f"key {found.public.fingerprint} is {whose}'s in {trust.place}, not {party}'s: nothing was signed"
+            say(
+                "key {fingerprint} is {whose}'s in {place}, not {party}'s: nothing was signed",
+                fingerprint=found.public.fingerprint,
+                whose=whose,
+                place=trust.place,
+                party=party,
+            )
         )
     return found

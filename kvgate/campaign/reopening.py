@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.campaign import statements
 from kvgate.campaign.documents import Documents
@@ -18,15 +19,19 @@ from kvgate.errors import NotAllowed
 def propose(campaign: str, stops: Sequence[Attempt], documents: Documents, reason: str, at: datetime) -> Envelope:
     """Write a reopening, unsigned. Raises NotAllowed when nothing ended the campaign, or a run of it has no end yet."""
     if not stops:
-        raise NotAllowed(f"no STOP keeps campaign {campaign} ended: there is nothing to reopen (kvgate status)")
+        raise NotAllowed(
+            say(
+                "no STOP keeps campaign {campaign} ended: there is nothing to reopen (kvgate status)", campaign=campaign
+            )
+        )
     if len(reason.strip()) < 3:
-        raise NotAllowed("found no reason, wanted --reason 'what was mended, and why the campaign goes on'")
+        raise NotAllowed(say("found no reason, wanted --reason 'what was mended, and why the campaign goes on'"))
     said: list[Stop] = []
     for one in stops:
         last = documents.last(one.run)
         if last is None:
             raise NotAllowed(
-                f"run {one.run.id} has no end yet: close it first (kvgate close {one.run.id} --reason ...)"
+                say("run {id} has no end yet: close it first (kvgate close {id} --reason ...)", id=one.run.id)
             )
         outcome = "STOP" if one.outcome is Outcome.STOP else "UNDECIDED"
         run = one.run

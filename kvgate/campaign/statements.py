@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
+from checks.phrase import say
 from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, predicate_of
 from kvgate.certificates.envelope import Envelope, seal
 from kvgate.errors import Unproven
@@ -120,7 +121,7 @@ def campaign_of(envelope: Envelope) -> str:
     predicate = envelope.statement().get("predicate")
     name = predicate.get("campaign") if isinstance(predicate, dict) else None
     if not isinstance(name, str):
-        raise Unproven("the document names no campaign")
+        raise Unproven(say("the document names no campaign"))
     return name
 
 
@@ -132,4 +133,12 @@ def read(envelope: Envelope, kind: str, model: type[Predicate]) -> Predicate:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(f"the {kind}'s {place:.120}: {first['msg']:.120} ({error.error_count()} such)") from None
+        raise Unproven(
+            say(
+                "the {kind}'s {place:.120}: {first_msg:.120} ({error_count} such)",
+                kind=kind,
+                place=place,
+                first_msg=first["msg"],
+                error_count=error.error_count(),
+            )
+        ) from None

@@ -60,13 +60,22 @@ def propose(
     """Write a waiver, unsigned. Raises NotAllowed: not decided, nothing to waive there, or nothing that may be waived."""
     standing = ledger.outcome(run)
     if standing.problems:
-        raise NotAllowed(f"run {run.id} cannot be waived: {standing.problems[0]}")
+        raise NotAllowed(say("run {id} cannot be waived: {why}", id=run.id, why=standing.problems[0]))
     if not standing.decided:
-        raise NotAllowed(f"run {run.id} is not decided: finish it first (pytest -m {run.gate} --only-stale ...)")
+        raise NotAllowed(
+            say(
+                "run {id} is not decided: finish it first (pytest -m {gate} --only-stale ...)", id=run.id, gate=run.gate
+            )
+        )
     if ends(until.isoformat()) <= at:
-        raise NotAllowed(f"found --until {until}, which is over: a waiver counts until the end of that day (UTC)")
+        raise NotAllowed(
+            say(
+                "found --until {until}, which is over: a waiver counts until the end of that day (UTC)",
+                until=str(until),
+            )
+        )
     if len(reason.strip()) < 3:
-        raise NotAllowed("found no reason, wanted --reason 'why both parties accept it'")
+        raise NotAllowed(say("found no reason, wanted --reason 'why both parties accept it'"))
     rows = {
         item: row
         for item, row in ledger.recorded(run).items()
@@ -74,7 +83,12 @@ def propose(
     }
     if not rows:
         raise NotAllowed(
-            f"run {run.id} has no verdict of {clause}{f' on {subject}' if subject else ''}: kvgate show {run.id}"
+            say(
+                "run {id} has no verdict of {clause} on {subject}: kvgate show {id}",
+                id=run.id,
+                clause=clause,
+                subject=subject or say("any subject"),
+            )
         )
     deviations = [_deviation(item, row) for item, row in rows.items() if item.blocking and may_be_waived(row.verdict)]
     if not deviations:
@@ -105,15 +119,19 @@ def verdict_digest(verdict: Verdict) -> str:
     return digest(canonical(verdict_to_json(verdict)))
 
 
-def _nothing(run: RunRecord, rows: Mapping[Owed, StoredVerdict]) -> str:
+def _nothing(run: RunRecord, rows: Mapping[Owed, StoredVerdict]) -> Phrase:
     item, row = next(iter(rows.items()))
     if all(one.verdict.outcome is Outcome.PASS for one in rows.values()):
-        return f"{item.clause} passed in run {run.id}: there is nothing to waive"
+        return say("{clause} passed in run {id}: there is nothing to waive", clause=item.clause, id=run.id)
     if not item.blocking:
-        return f"{item.clause} is advisory: it keeps no gate shut, so there is nothing to waive"
-    return (
-        f"{item.clause} on {item.subject} could not be told ({printable(row.verdict.note) or row.reason}): what is not known "
-        f"cannot be accepted; mend that, then: pytest -m {run.gate} --only-stale ..."
+        return say("{clause} is advisory: it keeps no gate shut, so there is nothing to waive", clause=item.clause)
+    return say(
+        "{clause} on {subject} could not be told ({why}): what is not known cannot be accepted; mend that, then: "
+        "pytest -m {gate} --only-stale ...",
+        clause=item.clause,
+        subject=item.subject,
+        why=row.verdict.note or row.reason,
+        gate=run.gate,
     )
 
 

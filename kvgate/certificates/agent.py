@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import paramiko
 
+from checks.phrase import say
 from kvgate.certificates.keys import SIGNATURE, PublicKey, Signer
 from kvgate.errors import NotAllowed, Unproven
 
@@ -25,9 +26,21 @@ class AgentSigner:
             answer = paramiko.Message(self._key.sign_ssh_data(data))  # type: ignore[arg-type]  # it gives bytes
             kind, signature = answer.get_text(), answer.get_string()
         except (paramiko.SSHException, OSError, EOFError, ValueError) as error:
-            raise Unproven(f"ssh-agent did not sign with {self.public.fingerprint}: {error!s:.120}") from None
+            raise Unproven(
+                say(
+                    "ssh-agent did not sign with {fingerprint}: {error!s:.120}",
+                    fingerprint=self.public.fingerprint,
+                    error=str(error),
+                )
+            ) from None
         if kind != "ssh-ed25519" or len(signature) != SIGNATURE:
-            raise Unproven(f"ssh-agent gave a signature of kind {kind!r:.40} with {len(signature)} bytes")
+            raise Unproven(
+                say(
+                    "ssh-agent gave a signature of kind {kind!r:.40} with {signature} bytes",
+                    kind=kind,
+                    signature=len(signature),
+                )
+            )
         return signature
 
 
@@ -37,9 +50,15 @@ def agent_signer(public: PublicKey) -> Signer:
         agent = paramiko.Agent()
         held = agent.get_keys()
     except (paramiko.SSHException, OSError) as error:
-        raise NotAllowed(f"ssh-agent does not answer: {error!s:.120}") from None
+        raise NotAllowed(say("ssh-agent does not answer: {error!s:.120}", error=str(error))) from None
     for key in held:
         if key.asbytes() == public.blob:
             return AgentSigner(public, key, agent)
     what = f"holds {len(held)} keys, not this one" if held else "is not running, or holds no key"
-    raise NotAllowed(f"ssh-agent {what}: add {public.fingerprint} with ssh-add, or name the private key with --key")
+    raise NotAllowed(
+        say(
+            "ssh-agent {what}: add {fingerprint} with ssh-add, or name the private key with --key",
+            what=what,
+            fingerprint=public.fingerprint,
+        )
+    )

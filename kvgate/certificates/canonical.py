@@ -7,6 +7,7 @@ import binascii
 import json
 from collections.abc import Mapping
 
+from checks.phrase import say
 from kvgate.codec import canonical
 from kvgate.errors import Unproven
 
@@ -26,10 +27,13 @@ def exact(data: bytes, what: str) -> dict[str, object]:
     try:
         same = write(found) == data
     except (TypeError, ValueError) as error:
-        raise Unproven(f"{what}: {error}") from None
+        raise Unproven(say("{what}: {error}", what=what, error=str(error))) from None
     if not same:
         raise Unproven(
-            f"{what} is not canonical (one line, ASCII, keys sorted, no spaces): it was written by something else"
+            say(
+                "{what} is not canonical (one line, ASCII, keys sorted, no spaces): it was written by something else",
+                what=what,
+            )
         )
     return found
 
@@ -40,9 +44,9 @@ def parse(data: bytes, what: str) -> dict[str, object]:
         found = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_none)
     except (ValueError, RecursionError) as error:
         why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise Unproven(f"{what} cannot be read: {why:.200}") from None
+        raise Unproven(say("{what} cannot be read: {why:.200}", what=what, why=why)) from None
     if not isinstance(found, dict):
-        raise Unproven(f"{what} is a {type(found).__name__}, wanted a JSON object")
+        raise Unproven(say("{what} is a {name}, wanted a JSON object", what=what, name=type(found).__name__))
     return found
 
 
@@ -58,9 +62,11 @@ def decoded(text: str, what: str) -> bytes:
     except (ValueError, binascii.Error):
         url_safe = set(text) & set("-_") and not set(text) & set("+/")
         why = "it has the URL-safe alphabet" if url_safe else "it has other characters or a wrong length"
-        raise Unproven(f"{what} is not standard base64: {why}") from None
+        raise Unproven(say("{what} is not standard base64: {why}", what=what, why=why)) from None
     if encoded(data) != text:
-        raise Unproven(f"{what} is not canonical base64: two spellings of the same bytes would both be taken")
+        raise Unproven(
+            say("{what} is not canonical base64: two spellings of the same bytes would both be taken", what=what)
+        )
     return data
 
 

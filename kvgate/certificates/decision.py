@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
+from checks.phrase import say
 from kvgate.certificates.envelope import Envelope, seal
 from kvgate.errors import Unproven
 
@@ -171,7 +172,9 @@ class GateDecision(_Part):
         """Digest of ``acceptance``, ``inventory`` or ``code``. Raises Unproven when the certificate does not say."""
         found = [one.digest.sha256 for one in self.configuration if one.name == name]
         if len(found) != 1:
-            raise Unproven(f"the certificate names {len(found)} digests of {name}, wanted one")
+            raise Unproven(
+                say("the certificate names {found} digests of {name}, wanted one", found=len(found), name=name)
+            )
         return found[0]
 
 
@@ -194,7 +197,9 @@ class Certificate(_Part):
     def _subject(self, prefix: str) -> str:
         found = [one.digest.sha256 for one in self.subject if one.name.startswith(prefix)]
         if len(found) != 1:
-            raise Unproven(f"the certificate names {len(found)} subjects {prefix}..., wanted one")
+            raise Unproven(
+                say("the certificate names {found} subjects {prefix}..., wanted one", found=len(found), prefix=prefix)
+            )
         return found[0]
 
     def sealed(self) -> Envelope:
@@ -211,14 +216,23 @@ def read(envelope: Envelope) -> Certificate:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(f"the certificate's {place:.120}: {first['msg']:.120} ({error.error_count()} such)") from None
+        raise Unproven(
+            say(
+                "the certificate's {place:.120}: {first_msg:.120} ({error_count} such)",
+                place=place,
+                first_msg=first["msg"],
+                error_count=error.error_count(),
+            )
+        ) from None
     names = {"acceptance", "inventory", "code"}
     if {one.name for one in certificate.predicate.configuration} != names:
-        raise Unproven(f"the certificate's configuration names something else than {', '.join(sorted(names))}")
+        raise Unproven(
+            say("the certificate's configuration names something else than {names}", names=", ".join(sorted(names)))
+        )
     for name in names:
         certificate.predicate.configured(name)
     if len(certificate.subject) != 2 or not certificate.fingerprint or not certificate.root:
-        raise Unproven("the certificate is about something else than one rack and one evidence")
+        raise Unproven(say("the certificate is about something else than one rack and one evidence"))
     return certificate
 
 
@@ -227,7 +241,13 @@ def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
     found = envelope.statement()
     kind, predicate = found.pop("_type", None), found.pop("predicateType", None)
     if kind != STATEMENT:
-        raise Unproven(f"found a document of type {kind!r:.80}, wanted {STATEMENT!r}")
+        raise Unproven(say("found a document of type {kind:.80}, wanted {what!r}", kind=repr(kind), what=STATEMENT))
     if predicate != wanted:
-        raise Unproven(f"found predicate type {predicate!r:.80}, wanted {wanted!r}: this version knows no other")
+        raise Unproven(
+            say(
+                "found predicate type {predicate:.80}, wanted {wanted!r}: this version knows no other",
+                predicate=repr(predicate),
+                wanted=wanted,
+            )
+        )
     return found

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.certificates import canonical
 from kvgate.certificates.keys import SIGNATURE, Signer
 from kvgate.codec import digest, first_bytes
@@ -50,9 +51,14 @@ class Envelope:
         """Return the envelope with one more signature over the same bytes. Raises Unproven when that key has signed it."""
         sig = signer.sign(pae(self.payload))
         if not signer.public.verifies(sig, pae(self.payload)):
-            raise Unproven(f"key {signer.public.fingerprint} gave a signature that does not verify: nothing was signed")
+            raise Unproven(
+                say(
+                    "key {fingerprint} gave a signature that does not verify: nothing was signed",
+                    fingerprint=signer.public.fingerprint,
+                )
+            )
         if any(one.sig == sig for one in self.signatures):
-            raise Unproven(f"key {signer.public.fingerprint} has signed this already")
+            raise Unproven(say("key {fingerprint} has signed this already", fingerprint=signer.public.fingerprint))
         return replace(self, signatures=(*self.signatures, Signature(signer.public.fingerprint, sig)))
 
     def statement(self) -> dict[str, object]:
@@ -83,17 +89,19 @@ def read(data: bytes, what: str = "the envelope") -> Envelope:
     The layout of the envelope itself is free (no signature covers it); nothing but DSSE's own keys may stand in it.
     """
     if len(data) > LIMIT:
-        raise Unproven(f"{what} has {len(data)} bytes, wanted at most {LIMIT}")
+        raise Unproven(say("{what} has {data} bytes, wanted at most {what2}", what=what, data=len(data), what2=LIMIT))
     record = canonical.parse(data, what)
     if strangers := sorted(set(record) - {"payload", "payloadType", "signatures"}):
-        raise Unproven(f"{what} has the key {strangers[0]!r:.60}, which no signature covers")
+        raise Unproven(say("{what} has the key {name!r:.60}, which no signature covers", what=what, name=strangers[0]))
     if (kind := record.get("payloadType")) != PAYLOAD_TYPE:
-        raise Unproven(f"{what} has payload type {kind!r:.80}, wanted {PAYLOAD_TYPE!r}")
+        raise Unproven(
+            say("{what} has payload type {kind:.80}, wanted {what2!r}", what=what, kind=repr(kind), what2=PAYLOAD_TYPE)
+        )
     payload = canonical.decoded(_text(record, "payload", what), f"the payload of {what}")
     canonical.exact(payload, f"the payload of {what}")
     listed = record.get("signatures")
     if not isinstance(listed, list) or len(listed) > MOST:
-        raise Unproven(f"{what} has no list of at most {MOST} signatures")
+        raise Unproven(say("{what} has no list of at most {what2} signatures", what=what, what2=MOST))
     return Envelope(payload, tuple(_signature(one, number, what) for number, one in enumerate(listed, start=1)))
 
 
@@ -105,18 +113,22 @@ def load(path: Path) -> Envelope:
 def _signature(found: object, number: int, what: str) -> Signature:
     place = f"signature {number} of {what}"
     if not isinstance(found, dict) or not {"sig"} <= set(found) <= {"sig", "keyid"}:
-        raise Unproven(f"{place} is {found!r:.80}, wanted sig and keyid")
+        raise Unproven(say("{place} is {found:.80}, wanted sig and keyid", place=place, found=repr(found)))
     keyid = found.get("keyid", "")
     if not isinstance(keyid, str) or len(keyid) > _KEYID:
-        raise Unproven(f"{place} has a key id that is no text of at most {_KEYID} characters")
+        raise Unproven(
+            say("{place} has a key id that is no text of at most {what} characters", place=place, what=_KEYID)
+        )
     sig = canonical.decoded(_text(found, "sig", place), place)
     if len(sig) != SIGNATURE:
-        raise Unproven(f"{place} has {len(sig)} bytes, an Ed25519 signature has {SIGNATURE}")
+        raise Unproven(
+            say("{place} has {sig} bytes, an Ed25519 signature has {what}", place=place, sig=len(sig), what=SIGNATURE)
+        )
     return Signature(keyid, sig)
 
 
 def _text(record: Mapping[str, object], name: str, what: str) -> str:
     value = record.get(name)
     if not isinstance(value, str):
-        raise Unproven(f"{what} has no {name}")
+        raise Unproven(say("{what} has no {name}", what=what, name=name))
     return value

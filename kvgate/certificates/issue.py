@@ -9,6 +9,7 @@ from pathlib import Path
 
 from checks.acceptance import Acceptance
 from checks.decision import Owed, decide
+from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.certificates.coherence import contradictions
@@ -64,20 +65,41 @@ def certificate(
     entry = _decided(ledger, run, bool(waivers))
     evidence = Evidence.open(folder)
     if evidence.run != run.id:
-        raise NotAllowed(f"{folder} is the evidence of run {evidence.run}, not of {run.id}")
+        raise NotAllowed(
+            say("{folder} is the evidence of run {run}, not of {id}", folder=str(folder), run=evidence.run, id=run.id)
+        )
     seal = Seal(entry.evidence_lines, entry.evidence_head, entry.evidence_root)
     if problems := evidence.verify(seal).problems:
-        raise Damaged(f"evidence {folder} is not what was sealed: {problems[0]} ({len(problems)} such)")
+        raise Damaged(
+            say(
+                "evidence {folder} is not what was sealed: {first} ({problems} such)",
+                folder=str(folder),
+                first=problems[0],
+                problems=len(problems),
+            )
+        )
     recorded = ledger.recorded(run)
     rows = {item: recorded.get(item) for item in ledger.owed(run)}
     _same(run, rows, again)
     start = evidence.start
     inventory = reader.stored(start.inventory, f"{run.id}/inventory")
     if missing := sorted(set(PARTIES) - set(inventory.rack.parties)):
-        raise NotAllowed(f"the inventory of run {run.id} names no {missing[0]} under parties: nobody could co-sign")
+        raise NotAllowed(
+            say(
+                "the inventory of run {id} names no {first} under parties: nobody could co-sign",
+                id=run.id,
+                first=missing[0],
+            )
+        )
     agreement = agreements.stored(start.acceptance)
     if (agreement.digest, inventory.fingerprint) != (run.acceptance_digest, run.fingerprint):
-        raise Damaged(f"evidence {folder} holds another agreement or rack than the ledger has for run {run.id}")
+        raise Damaged(
+            say(
+                "evidence {folder} holds another agreement or rack than the ledger has for run {id}",
+                folder=str(folder),
+                id=run.id,
+            )
+        )
     issued = datetime.now(UTC)
     waived = {(one.clause, one.subject): one.document for one in waivers}
     elapsed, boots = _span(evidence)
@@ -127,7 +149,7 @@ def certificate(
         predicate=found,
     )
     if wrong := contradictions(whole):
-        raise NotAllowed(f"run {run.id} cannot be certified: {wrong[0]}")
+        raise NotAllowed(say("run {id} cannot be certified: {why}", id=run.id, why=wrong[0]))
     return whole
 
 
@@ -139,7 +161,7 @@ def _outcome(
     found = decide(list(items.values()), {items[item]: row.verdict for item, row in rows.items() if row}).outcome
     if found is Outcome.UNDECIDED:
         raise NotAllowed(
-            f"run {run.id} is UNDECIDED even with its waivers: only a complete PASS, or a STOP, is certified"
+            say("run {id} is UNDECIDED even with its waivers: only a complete PASS, or a STOP, is certified", id=run.id)
         )
     return found
 
@@ -147,34 +169,58 @@ def _outcome(
 def _decided(ledger: Ledger, run: RunRecord, waived: bool) -> StoredDecision:
     standing = ledger.outcome(run)
     if standing.problems:
-        raise Damaged(f"run {run.id} cannot be certified: {standing.problems[0]}")
+        raise Damaged(
+            say(
+                "run {id} cannot be certified: {why}",
+                id=run.id,
+                why=standing.problems[0],
+            )
+        )
     if not standing.decided or (standing.outcome is Outcome.UNDECIDED and not waived):
         what = "is not finished" if not standing.decided else "is UNDECIDED"
         raise NotAllowed(
-            f"run {run.id} {what}: only a complete PASS, or a STOP, is certified; run the gate again "
-            f"(pytest -m {run.gate} --only-stale ...)"
+            say(
+                "run {id} {what}: only a complete PASS, or a STOP, is certified; run the gate again (pytest -m {gate} --only-stale ...)",
+                id=run.id,
+                what=what,
+                gate=run.gate,
+            )
         )
     if standing.missing and standing.outcome is Outcome.PASS:
         first = standing.missing[0]
-        raise NotAllowed(f"run {run.id} is incomplete: {first.clause} on {first.subject} has no verdict")
+        raise NotAllowed(
+            say(
+                "run {id} is incomplete: {clause} on {subject} has no verdict",
+                id=run.id,
+                clause=first.clause,
+                subject=first.subject,
+            )
+        )
     entry = [one for one in ledger.decisions(run) if one.judgement == 1 and one.kind == "decided"][-1]
     if not entry.evidence_lines:
-        raise NotAllowed(f"run {run.id} has no sealed evidence: it cannot be certified")
+        raise NotAllowed(say("run {id} has no sealed evidence: it cannot be certified", id=run.id))
     return entry
 
 
 def _same(run: RunRecord, rows: Mapping[Owed, StoredVerdict | None], again: Judgement) -> None:
     """The evidence alone must come to what the ledger says."""
     if again.trouble:
-        raise NotAllowed(f"run {run.id} cannot be judged again: {again.trouble[0]}")
+        raise NotAllowed(say("run {id} cannot be judged again: {why}", id=run.id, why=again.trouble[0]))
     if set(again.verdicts) != set(rows):
-        raise NotAllowed(f"run {run.id}, judged again from its evidence, owes something else than it did")
+        raise NotAllowed(say("run {id}, judged again from its evidence, owes something else than it did", id=run.id))
     for item, row in rows.items():
         now = again.verdicts[item].outcome
         if now is not (row.verdict.outcome if row else Outcome.UNDECIDED):
             raise NotAllowed(
-                f"run {run.id}, judged again from its evidence, comes to {now} for {item.clause} on {item.subject}, "
-                f"the ledger says {row.verdict.outcome if row else 'nothing'}: see kvgate judge {run.id}"
+                say(
+                    "run {id}, judged again from its evidence, comes to {now} for {clause} on {subject}, the "
+                    "ledger says {what}: see kvgate judge {id}",
+                    id=run.id,
+                    now=now,
+                    clause=item.clause,
+                    subject=item.subject,
+                    what=row.verdict.outcome if row else "nothing",
+                )
             )
 
 

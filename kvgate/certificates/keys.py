@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_ssh_public_key,
 )  # fmt: skip
 
+from checks.phrase import say
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 
@@ -53,7 +54,7 @@ class PublicKey:
     def __post_init__(self) -> None:
         y = int.from_bytes(self.raw, "little") % 2**255
         if len(self.raw) != 32 or y >= _P or y in _SMALL_ORDER:
-            raise Unproven("found 32 bytes that are no Ed25519 key anybody could have made")
+            raise Unproven(say("found 32 bytes that are no Ed25519 key anybody could have made"))
 
     @property
     def blob(self) -> bytes:
@@ -116,13 +117,19 @@ def public_key(text: str, what: str = "the key") -> PublicKey:
     data = text.strip().encode("utf-8", "replace")
     pem = data.startswith(b"-----BEGIN")
     if not pem and (kind := data.split(b" ")[0].decode("utf-8", "replace")) != "ssh-ed25519":
-        raise Unproven(f"{what} is of type {kind!r:.60}, wanted ssh-ed25519: make one with ssh-keygen -t ed25519")
+        raise Unproven(
+            say(
+                "{what} is of type {kind!r:.60}, wanted ssh-ed25519: make one with ssh-keygen -t ed25519",
+                what=what,
+                kind=kind,
+            )
+        )
     try:
         key = load_pem_public_key(data) if pem else load_ssh_public_key(data)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise Unproven(f"{what} is no public key: {error!s:.120}") from None
+        raise Unproven(say("{what} is no public key: {error!s:.120}", what=what, error=str(error))) from None
     if not isinstance(key, Ed25519PublicKey):
-        raise Unproven(f"{what} is no Ed25519 key: make one with ssh-keygen -t ed25519")
+        raise Unproven(say("{what} is no Ed25519 key: make one with ssh-keygen -t ed25519", what=what))
     return PublicKey(key.public_bytes(Encoding.Raw, PublicFormat.Raw))
 
 
@@ -148,16 +155,18 @@ def _private(data: bytes, path: Path, passphrase: bytes | None) -> FileSigner:
     except TypeError:
         if passphrase is None:
             raise
-        raise NotAllowed(f"key {path} wants a passphrase and got an empty one") from None
+        raise NotAllowed(say("key {path} wants a passphrase and got an empty one", path=str(path))) from None
     except (ValueError, UnsupportedAlgorithm):  # its text may quote what it read
         why = (
             "is no private key that can be read"
             if passphrase is None
             else "does not open: wrong passphrase, or damaged"
         )
-        raise NotAllowed(f"key {path} {why}; wanted an Ed25519 key, as ssh-keygen -t ed25519 makes it") from None
+        raise NotAllowed(
+            say("key {path} {why}; wanted an Ed25519 key, as ssh-keygen -t ed25519 makes it", path=str(path), why=why)
+        ) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise NotAllowed(f"key {path} is no Ed25519 key: make one with ssh-keygen -t ed25519")
+        raise NotAllowed(say("key {path} is no Ed25519 key: make one with ssh-keygen -t ed25519", path=str(path)))
     return FileSigner(key)
 
 
@@ -178,4 +187,6 @@ def _bytes(path: Path) -> bytes:
     try:
         return first_bytes(path, _MOST)
     except OSError as error:
-        raise NotAllowed(f"key {path} cannot be read: {error.strerror}") from None
+        raise NotAllowed(
+            say("key {path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+        ) from None

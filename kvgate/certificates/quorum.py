@@ -34,9 +34,16 @@ class Endorsement:
     def require(self, what: str, *, final: bool = True) -> None:
         """Raise Unproven unless all parties (``final=False``: at least one) have signed and nothing is refused."""
         if self.problems:
-            raise Unproven(f"{what}: {joined(self.problems)}")
+            raise Unproven(say("{what}: {problems}", what=what, problems=joined(self.problems)))
         if self.state is State.UNSIGNED or (final and self.state is not State.FINAL):
-            raise Unproven(f"{what} is {self.state}: {' and '.join(self.missing)} must sign it (kvgate cosign)")
+            raise Unproven(
+                say(
+                    "{what} is {state}: {names} must sign it (kvgate cosign)",
+                    what=what,
+                    state=self.state,
+                    names=" and ".join(self.missing),
+                )
+            )
 
 
 def weigh(envelope: Envelope, trust: Trust, at: datetime, parties: Collection[str] = PARTIES) -> Endorsement:

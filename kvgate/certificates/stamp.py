@@ -18,6 +18,7 @@ from rfc3161_client import (
     decode_timestamp_response,
 )  # fmt: skip
 
+from checks.phrase import say
 from kvgate.certificates.envelope import Envelope
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
@@ -47,9 +48,11 @@ def load_roots(path: Path) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(first_bytes(path, _MOST))
     except OSError as error:
-        raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
+        raise NotAllowed(
+            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+        ) from None
     except ValueError:
-        raise NotAllowed(f"{path} holds no certificates in PEM") from None
+        raise NotAllowed(say("{path} holds no certificates in PEM", path=str(path))) from None
 
 
 def load(path: Path) -> bytes:
@@ -57,16 +60,18 @@ def load(path: Path) -> bytes:
     try:
         data = first_bytes(path, _MOST + 1)
     except OSError as error:
-        raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
+        raise NotAllowed(
+            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+        ) from None
     if len(data) > _MOST:
-        raise Unproven(f"{path} has more than {_MOST} bytes: it is no time stamp")
+        raise Unproven(say("{path} has more than {what} bytes: it is no time stamp", path=str(path), what=_MOST))
     return data
 
 
 def verify(token: bytes, envelope: Envelope, roots: list[x509.Certificate]) -> Stamp:
     """Verify a token over an envelope, signatures included. Raises Unproven with the reason."""
     if not roots:
-        raise Unproven("no time-stamping authority is trusted")
+        raise Unproven(say("no time-stamping authority is trusted"))
     try:
         answer = decode_timestamp_response(token)
         verifier = VerifierBuilder(roots=list(roots)).build()
@@ -74,7 +79,7 @@ def verify(token: bytes, envelope: Envelope, roots: list[x509.Certificate]) -> S
         found = answer.tst_info
         return Stamp(found.gen_time.astimezone(UTC), _name(found.name, roots))
     except (VerificationError, ValueError, TypeError) as error:
-        raise Unproven(f"the time stamp does not hold: {error!s:.160}") from None
+        raise Unproven(say("the time stamp does not hold: {error!s:.160}", error=str(error))) from None
 
 
 def _name(given: object, roots: list[x509.Certificate]) -> str:

@@ -81,8 +81,13 @@ def read(text: str, revoked: str = "", place: str = "trust file", revoked_place:
             others = keys.get(found.key.raw, ())
             if stranger := next((one for one in others if one.party != found.party), None):
                 raise Unproven(
-                    f"{where}: key {found.key.fingerprint} stands for {stranger.party} and for {found.party}: "
-                    "one key is one party's"
+                    say(
+                        "{where}: key {fingerprint} stands for {party} and for {party2}: one key is one party's",
+                        where=where,
+                        fingerprint=found.key.fingerprint,
+                        party=stranger.party,
+                        party2=found.party,
+                    )
                 )
             keys[found.key.raw] = (*others, found)
     fingerprints, digests = _revoked(revoked, revoked_place)
@@ -93,19 +98,37 @@ def _line(line: str, where: str) -> Iterator[Trusted]:
     words = _words(line, where)
     at = next((place for place, word in enumerate(words) if _is_key_type(word)), 0)
     if at not in (1, 2) or len(words) < at + 2:
-        raise Unproven(f"{where}: found {line!r:.60}, wanted: vendor|customer [options] ssh-ed25519 AAAA... [comment]")
+        raise Unproven(
+            say(
+                "{where}: found {line!r:.60}, wanted: vendor|customer [options] ssh-ed25519 AAAA... [comment]",
+                where=where,
+                line=line,
+            )
+        )
     options = _options(words[1], where) if at == 2 else {}
     if "namespaces" in options and not _in(NAMESPACE, options["namespaces"]):
         return
     if words[at] != "ssh-ed25519":
-        raise Unproven(f"{where}: key of type {words[at]!r:.60} cannot sign certificates, wanted ssh-ed25519")
+        raise Unproven(
+            say(
+                "{where}: key of type {kind!r:.60} cannot sign certificates, wanted ssh-ed25519",
+                where=where,
+                kind=words[at],
+            )
+        )
     key = public_key(f"ssh-ed25519 {words[at + 1]}", where)
     after, before = _time(options, "valid-after", where), _time(options, "valid-before", where)
     if after is not None and before is not None and after > before:
-        raise Unproven(f"{where}: valid-after is later than valid-before: this key never counts")
+        raise Unproven(say("{where}: valid-after is later than valid-before: this key never counts", where=where))
     for principal in dict.fromkeys(words[0].split(",")):
         if _PRINCIPAL.fullmatch(principal) is None:
-            raise Unproven(f"{where}: found principal {principal!r:.60}, wanted a party's name, no pattern")
+            raise Unproven(
+                say(
+                    "{where}: found principal {principal!r:.60}, wanted a party's name, no pattern",
+                    where=where,
+                    principal=principal,
+                )
+            )
         yield Trusted(principal, key, after, before, " ".join(words[at + 2 :]))
 
 
@@ -115,9 +138,15 @@ def _options(text: str, where: str) -> dict[str, str]:
         name, equals, value = item.partition("=")
         name = name.lower()
         if name in found:
-            raise Unproven(f"{where}: option {name!r:.40} stands twice")
+            raise Unproven(say("{where}: option {name!r:.40} stands twice", where=where, name=name))
         if name not in ("namespaces", "valid-after", "valid-before") or not equals:
-            raise Unproven(f"{where}: found option {item!r:.60}, wanted namespaces, valid-after or valid-before")
+            raise Unproven(
+                say(
+                    "{where}: found option {item!r:.60}, wanted namespaces, valid-after or valid-before",
+                    where=where,
+                    item=item,
+                )
+            )
         found[name] = value.strip('"')
     return found
 
@@ -133,7 +162,9 @@ def _time(options: Mapping[str, str], name: str, where: str) -> datetime | None:
             raise ValueError
         bare = datetime.strptime(digits, {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}[len(digits)])  # noqa: DTZ007
     except ValueError:
-        raise Unproven(f"{where}: {name} is {text!r:.40}, wanted YYYYMMDD[HHMM[SS]]Z") from None
+        raise Unproven(
+            say("{where}: {name} is {text!r:.40}, wanted YYYYMMDD[HHMM[SS]]Z", where=where, name=name, text=text)
+        ) from None
     return bare.replace(tzinfo=UTC) if text.endswith("Z") else bare.astimezone(UTC)
 
 
@@ -168,7 +199,7 @@ def _is_key_type(word: str) -> bool:
 def _words(line: str, where: str) -> list[str]:
     """Split at blanks outside quotes: options may hold blanks."""
     if line.count('"') % 2:
-        raise Unproven(f"{where}: a quotation mark is missing")
+        raise Unproven(say("{where}: a quotation mark is missing", where=where))
     return re.findall(r'(?:[^\s"]|"[^"]*")+', line)
 
 
@@ -183,10 +214,14 @@ def _text(path: Path) -> str:
     try:
         data = first_bytes(path, _MOST + 1)
     except OSError as error:
-        raise NotAllowed(f"{path} cannot be read: {error.strerror}") from None
+        raise NotAllowed(
+            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+        ) from None
     if len(data) > _MOST:
-        raise Unproven(f"{path} has more than {_MOST} bytes: it is no trust file or revocation list")
+        raise Unproven(
+            say("{path} has more than {what} bytes: it is no trust file or revocation list", path=str(path), what=_MOST)
+        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Unproven(f"{path} is no text") from None
+        raise Unproven(say("{path} is no text", path=str(path))) from None

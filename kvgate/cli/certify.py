@@ -20,7 +20,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
-from kvgate.cli import deviation, signing, speech
+from kvgate.cli import complete, deviation, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
@@ -40,7 +40,7 @@ from kvgate.reports.messages import Reader, language
         "Example: kvgate certify 20261129T19 --key keys/vendor --party vendor"
     ),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete.runs)
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
@@ -180,7 +180,7 @@ def cosign(
     for line in shown.checks(found, read):
         click.echo(line, err=True)
     if found.outcome is not Outcome.PASS or found.envelope is None or found.certificate is None:
-        raise Unproven(f"{cert} does not hold: nothing was signed")
+        raise Unproven(say("{cert} does not hold: nothing was signed", cert=str(cert)))
     for line in shown.summary(found.certificate, read):
         click.echo(line, err=True)
     if without_evidence:
@@ -214,10 +214,10 @@ def _not_yet(found: Examination, party: str) -> None:
 def _signed(path: Path, envelope: Envelope, signer: Signer) -> Envelope:
     both = envelope.signed_by(signer)
     if envelopes.load(path) != envelope:
-        raise Unproven(f"{path} was changed while you were asked: nothing was signed")
+        raise Unproven(say("{path} was changed while you were asked: nothing was signed", path=str(path)))
     signing.write(path, both.to_bytes())
     if envelopes.load(path) != both:
-        raise Unproven(f"{path} does not read back as signed")
+        raise Unproven(say("{path} does not read back as signed", path=str(path)))
     return both
 
 

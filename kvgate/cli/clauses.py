@@ -13,7 +13,7 @@ from rich.markdown import Markdown
 from checks.acceptance import Clause
 from checks.phrase import say
 from kvgate import agreement as agreements
-from kvgate.cli import speech
+from kvgate.cli import complete, speech
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
@@ -59,7 +59,7 @@ def _agreement(inventory: Path | None) -> agreements.Agreement:
         "Explain CLAUSE (id or check name): text, numbers, units, origin, remedy. Without CLAUSE, list all."
     ),
 )
-@click.argument("clause", required=False)
+@click.argument("clause", required=False, shell_complete=complete.clauses)
 @_INVENTORY
 @click.option("--json", "as_json", is_flag=True, help=speech.read("the clause (or all) as JSON"))
 def explain(clause: str | None, inventory: Path | None, as_json: bool) -> None:
@@ -126,7 +126,7 @@ def _one(name: str, clause: Clause, read: Reader, agreement: agreements.Agreemen
 
 
 @click.command("runbook", help=speech.read("Show what CLAUSE means, how to confirm it by hand and how to mend it."))
-@click.argument("clause")
+@click.argument("clause", shell_complete=complete.clauses)
 def runbook(clause: str) -> None:
     """Print the section of a clause."""
     name = _find(agreements.read(), clause)

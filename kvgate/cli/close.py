@@ -8,7 +8,7 @@ import socket
 import click
 
 from checks.phrase import say
-from kvgate.cli import signing, speech
+from kvgate.cli import complete, signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
 from kvgate.ledger.repository import Ledger, RunRecord
@@ -23,7 +23,7 @@ from kvgate.reports.messages import Reader, language
         "Example: kvgate close 20261129T19 --reason 'laptop lost power'"
     ),
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete.runs)
 @click.option("--reason", required=True, help=speech.read("what ended it: it stays with the run"))
 @click.option(
     "--ended", is_flag=True, help=speech.read("I have seen to it that it runs no more on the machine that started it")

@@ -1,12 +1,21 @@
-"""What a shell completes besides words of the command line: runs of the ledger, evidence ids of a run. Never an error."""
+"""What a shell completes besides words of the command line: clauses, gates, faults, parsers, runs of the ledger, evidence ids.
+
+Never an error: a shell would take its words for a choice.
+"""
 
 from __future__ import annotations
 
-import click
+from collections.abc import Iterable
 
+import click
+from click.shell_completion import CompletionItem
+
+from kvgate import agreement as agreements
 from kvgate.errors import KvgateError
 from kvgate.evidence.record import label
 from kvgate.gate import options as gate_options
+from kvgate.reports.grouping import order
+from kvgate.reports.messages import Reader, language
 
 
 def runs(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
@@ -37,3 +46,40 @@ def answers(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> 
 
 def _ledger(ctx: click.Context) -> str:
     return str(ctx.params.get("ledger") or gate_options.from_environment("ledger") or gate_options.DEFAULT_LEDGER)
+
+
+def _offer(found: Iterable[tuple[str, str]], begun: str) -> list[CompletionItem]:
+    return [CompletionItem(name, help=text or None) for name, text in found if name.startswith(begun)]
+
+
+def clauses(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Ids, and names of checks where one was begun."""
+    del context, parameter
+    read, known = Reader(language()), agreements.read().acceptance.clauses
+    ids = [(name, read.text(known[name].text)) for name in sorted(known, key=order)]
+    checks = [(clause.check, name) for name, clause in known.items()] if begun and not begun.startswith("G") else []
+    return _offer((*ids, *checks), begun)
+
+
+def gates(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Gates of this version."""
+    del context, parameter
+    there = [gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir()]
+    return _offer(((gate, "") for gate in there), begun)
+
+
+def faults(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Faults of the embedded rack."""
+    del context, parameter
+    from lab.faults import chinese, every
+
+    said = chinese() if language().startswith("zh") else {}
+    return _offer(((fault.name, said.get(fault.name, fault.text)) for fault in every().values()), begun)
+
+
+def parsers(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Commands that ``kvgate parse`` can read."""
+    del context, parameter
+    from checks.seen import SEEN
+
+    return _offer(((name, "") for name in sorted(SEEN)), begun)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from checks.phrase import say
-from kvgate.cli import speech
+from kvgate.cli import complete, speech
 from kvgate.cli.demo_parties import go_on
 from kvgate.cli.demo_signing import certify_newest, make_keys
 from kvgate.cli.speech import near
@@ -132,7 +132,12 @@ _VAR = click.option(
     help=speech.read("where ledger, evidence and keys go"),
 )  # fmt: skip
 _FAULTS = click.option(
-    "--fault", "faults", multiple=True, metavar="NAME", help=speech.read("break something; repeatable")
+    "--fault",
+    "faults",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete.faults,
+    help=speech.read("break something; repeatable"),
 )
 
 
@@ -144,7 +149,7 @@ _FAULTS = click.option(
         "Example: kvgate demo G1 --fault disk-media-errors"
     ),
 )
-@click.argument("gates", nargs=-1)
+@click.argument("gates", nargs=-1, shell_complete=complete.gates)
 @_FAULTS
 @_PLATFORM
 @_NODES

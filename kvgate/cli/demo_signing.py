@@ -10,6 +10,7 @@ import click
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, examine
@@ -50,7 +51,7 @@ def certify_newest(var: Path, gate: str, read: Reader) -> None:
     try:
         path = _certify(var, ledger, gate)
     except KvgateError as error:
-        click.echo(read("no certificate of {gate}: {why}", gate=gate, why=str(error)), err=True)
+        click.echo(read("no certificate of {gate}: {why}", gate=gate, why=error.phrase), err=True)
         return
     trust = var / "demo" / "allowed_signers"
     expect = "" if '"decision":"PASS"' in _payload(path) else " --expect STOP"
@@ -87,7 +88,7 @@ def _certify(var: Path, ledger: str, gate: str) -> Path:
     found = examine(envelope.to_bytes(), asked)
     found = found.with_checks(compare(made, folder, lambda _: again))
     if bad := [one for one in found.checks if one.outcome is not Outcome.PASS]:
-        raise Unproven(f"{bad[0].name}: {bad[0].found}")
+        raise Unproven(say("{name}: {found}", name=bad[0].name, found=bad[0].found))
     path = var / "certificates" / f"{gate}-{run.id}.json"
     signing.write(path, envelope.to_bytes())
     signing.keep(ledger, run.campaign, run.id, envelope)

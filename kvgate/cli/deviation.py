@@ -17,7 +17,7 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
-from kvgate.cli import signing, speech
+from kvgate.cli import complete, signing, speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import deviations as shown
@@ -40,8 +40,8 @@ _REASON = click.option("--reason", required=True, help=speech.read("why; it is s
         "--until 2026-12-31 --key keys/vendor --party vendor"
     ),
 )
-@click.argument("run")
-@click.argument("clause", metavar="CLAUSE[:SUBJECT]")
+@click.argument("run", shell_complete=complete.runs)
+@click.argument("clause", metavar="CLAUSE[:SUBJECT]", shell_complete=complete.clauses)
 @_REASON
 @click.option(
     "--until",
@@ -157,7 +157,14 @@ def cosign(
         raise NotAllowed(say("a start ticket is signed once, by who starts the run: there is nothing to co-sign"))
     weighed = weigh(envelope, trust, standing.now())
     if weighed.state is not State.DRAFT:
-        raise Unproven(f"{path} is {weighed.state}, wanted a DRAFT that the other party signed: {weighed.missing}")
+        raise Unproven(
+            say(
+                "{path} is {state}, wanted a DRAFT that the other party signed: {missing}",
+                path=str(path),
+                state=weighed.state,
+                missing=", ".join(weighed.missing),
+            )
+        )
     if party in {line.party for line in weighed.signed}:
         raise NotAllowed(
             say("{party} has signed this already; the other party's signature is what is missing", party=party)
@@ -171,7 +178,7 @@ def cosign(
             raise Refused(say("nothing was signed"))
         both = envelope.signed_by(signer)
         if envelopes.load(path) != envelope:
-            raise Unproven(f"{path} was changed while you were asked: nothing was signed")
+            raise Unproven(say("{path} was changed while you were asked: nothing was signed", path=str(path)))
         signing.write(path, both.to_bytes())
         campaign = statements.campaign_of(both)
         book.keep_envelope(kind, campaign, both.to_bytes(), both.digest, run)
@@ -187,13 +194,15 @@ def _agrees(book: Ledger, kind: str, envelope: Envelope, read: Reader) -> tuple[
         said = statements.read(envelope, kind, Waiver)
         record = book.run(said.run)
         if (why := waivers.contradicts(book, record, said)) is not None:
-            raise Unproven(f"this waiver does not hold: {why}; nothing was signed")
+            raise Unproven(say("this waiver does not hold: {why}; nothing was signed", why=why))
         return record.id, list(shown.waiver(said, read))
     opened = statements.read(envelope, statements.REOPENING, Reopening)
     for stop in opened.stops:
         last = [one for one in book.decisions(book.run(stop.run)) if one.judgement == 1 and one.kind != "waived"]
         if not last or last[-1].hash != stop.decision:
-            raise Unproven(f"run {stop.run} came to something else than this reopening says: nothing was signed")
+            raise Unproven(
+                say("run {run} came to something else than this reopening says: nothing was signed", run=stop.run)
+            )
     return None, list(shown.reopening(opened, read))
 
 

@@ -18,6 +18,8 @@ from kvgate.gate.code import code_version
 from kvgate.gate.stored import find_run
 from kvgate.reports import replay
 
+_LOADED = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin is loaded already: this program is part of it
+
 
 @click.command(
     "judge",
@@ -50,7 +52,18 @@ def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, 
     """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)
     stored = Evidence.open(folder)
-    words = ["-p", "kvgate.pytest_plugin", "-m", stored.start.gate, "--replay", str(folder), "--replay-by", by]
+    words = [
+        "-p",
+        "kvgate.pytest_plugin",
+        "-W",
+        _LOADED,
+        "-m",
+        stored.start.gate,
+        "--replay",
+        str(folder),
+        "--replay-by",
+        by,
+    ]
     words += ["--ledger", ledger, "-q", *(["--junitxml", junitxml] if junitxml else [])]
     witness = Witness()
     with contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():

@@ -18,7 +18,7 @@ import checks.parsers
 from checks.phrase import say
 from checks.probe import UnreadableOutput
 from checks.seen import SEEN
-from kvgate.cli import speech
+from kvgate.cli import complete, speech
 from kvgate.cli.speech import near
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed
@@ -75,7 +75,7 @@ def _raw(file: Path | None) -> bytes:
         "Example: nvme smart-log /dev/nvme0 -o json | kvgate parse nvme-smart-log"
     ),
 )
-@click.argument("command", required=False)
+@click.argument("command", required=False, shell_complete=complete.parsers)
 @click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True))
 @click.option("--list", "list_", is_flag=True, help=speech.read("name the parsers, with what each reads"))
 @click.option("--json", "as_json", is_flag=True, help=speech.read("with --list: as JSON; a fact is always JSON"))

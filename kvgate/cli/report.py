@@ -11,7 +11,7 @@ import click
 import pandas as pd
 
 from checks.phrase import say
-from kvgate.cli import speech
+from kvgate.cli import complete, speech
 from kvgate.cli.again import session_again
 from kvgate.errors import NotAllowed, Refused, Unwritable
 from kvgate.gate import options as gate_options
@@ -31,7 +31,7 @@ from kvgate.reports.page import page
         "Example: kvgate report 20261129T19 --html g2.html --lang zh"
     ),
 )
-@click.argument("runs", nargs=-1, required=True)
+@click.argument("runs", nargs=-1, required=True, shell_complete=complete.runs)
 @click.option(
     "--html", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
     help=speech.read("where the page is written; a file that is there is replaced"),

@@ -29,6 +29,7 @@ from kvgate.reports import basis, grouping, hints, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
+_WIDE = 110  # columns from which on a table of verdicts is read more easily than lines below one another
 _LEDGER = click.option(
     "--ledger",
     envvar="KVGATE_LEDGER",
@@ -105,7 +106,7 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
 )
 @_LEDGER
 @click.option("--campaign", help=speech.read("only this campaign"))
-@click.option("--gate", help=speech.read("only this gate"))
+@click.option("--gate", shell_complete=complete.gates, help=speech.read("only this gate"))
 @signing.TRUST
 @_JSON
 def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
@@ -121,6 +122,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         start = hints.command("pytest", "-m", "G1", "--inventory", "FILE", ledger=ledger)
         click.echo(read("no such runs; start one: {command}", command=start), err=True)
         return
+    wide = out.width >= _WIDE  # else the id alone says when it was started
     rows = [
         (
             run["run"],
@@ -128,7 +130,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
             run["gate"],
             str(run["attempt"]),
             _outcome(run, read),
-            run["started"][:19].replace("T", " "),
+            *([run["started"][:19].replace("T", " ")] if wide else []),
             run["operator"],
         )
         for run in found
@@ -139,7 +141,7 @@ def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None
         read("gate"),
         read("attempt"),
         read("outcome"),
-        read("started (UTC)"),
+        *([read("started (UTC)")] if wide else []),
         read("operator"),
     )
     out.print(terminal.listing(rows, *heads))
@@ -250,7 +252,12 @@ def show(
             declared,
         )
         out.print(line)
-    ordered = sorted(recorded.items(), key=lambda pair: (not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome)))
+    ordered = sorted(
+        recorded.items(),
+        key=lambda pair: (
+            not pair[0].blocking, SEVERITY.index(pair[1].verdict.outcome), grouping.order(pair[0].clause)
+        ),
+    )  # fmt: skip
     table = [
         (
             row.verdict.outcome.value + ("" if item.blocking else "*"),
@@ -263,8 +270,13 @@ def show(
         if all_ or row.verdict.outcome is not Outcome.PASS
     ]
     heads = (read("outcome"), read("clause"), read("subject"), read("found"), read("evidence"))
-    if table:
+    if table and out.width < _WIDE:
+        for word, clause, subject, told, seen in table:
+            out.print(f"{word} {clause} {subject}  {seen}".rstrip(), soft_wrap=True)
+            out.print(Padding(told, (0, 0, 0, 4), expand=False))
+    elif table:
         out.print(terminal.listing(table, *heads))
+    if table:
         out.print(read("* advisory: shown, but keeps no gate shut"))
         _remedies(ordered, agreement, read)
         if used := [number for _, row in ordered if row.verdict.outcome is not Outcome.PASS for number in row.evidence]:
@@ -281,11 +293,14 @@ def _remedies(rows: Sequence[tuple[Owed, StoredVerdict]], agreement: Agreement, 
     out = terminal.console(sys.stdout)
     untold = [(item, row.verdict) for item, row in rows if row.verdict.outcome is Outcome.UNDECIDED]
     alike = {item for group in grouping.alike(untold) for item, _ in group.rows}
-    left = [item.clause for item, row in rows if row.verdict.outcome is not Outcome.PASS and item not in alike]
-    for name in dict.fromkeys(left):
+    left: dict[str, Outcome] = {}
+    for item, row in rows:
+        if row.verdict.outcome is not Outcome.PASS and item not in alike:
+            left.setdefault(item.clause, row.verdict.outcome)
+    for name, outcome in left.items():
         if (clause := agreement.acceptance.clauses.get(name)) is not None:
             out.print(Text(name, style="bold"))
-            for line in terminal.remedy(name, clause, read):
+            for line in terminal.remedy(name, clause, read, outcome):
                 out.print(Padding(line, (0, 0, 0, 4)))
 
 

@@ -58,7 +58,13 @@ def key_of(path: Path, party: str, trust: Trust | None) -> Signer:
     if trust is not None and party not in {line.party for line in lines}:
         whose = lines[0].party if lines else "nobody"
         raise Unproven(
-            f"key {found.public.fingerprint} is {whose}'s in {trust.place}, not {party}'s: nothing was signed"
+            say(
+                "key {fingerprint} is {whose}'s in {place}, not {party}'s: nothing was signed",
+                fingerprint=found.public.fingerprint,
+                whose=whose,
+                place=trust.place,
+                party=party,
+            )
         )
     return found
 

@@ -210,7 +210,7 @@ def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) ->
     found = examine(_bytes(cert), asked)
     broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
     if broken:
-        raise Unproven(f"{cert} is not printed: {broken[0].found}")
+        raise Unproven(say("{cert} is not printed: {found}", cert=str(cert), found=broken[0].found))
     path = out or Path(f"{cert}.{read.lang}.html")
     signing.write(path, page(found, cert.name, read).encode())
     click.echo(path)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from checks.nvme.probes import controllers
+from checks.phrase import say
 from checks.probe import Device, Level, Probe, UnreadableOutput
 from kvgate.draft.form import ORDER, Known, Leaf, Open, Scalar
 from kvgate.errors import CannotTell, DeviceAbsent
@@ -41,7 +42,7 @@ class Looked:
     def _read(self, probe: Probe[Any]) -> Any:
         answer = self._answers.get(probe.command())
         if answer is None:
-            return CannotTell(f"{self.name} was not asked: {probe.id}")
+            return CannotTell(say("{name} was not asked: {id}", name=self.name, id=probe.id))
         if isinstance(answer, CannotTell):
             return answer
         try:
@@ -129,8 +130,10 @@ def _names(looked: Looked, probe: Probe[Any]) -> dict[Device, str]:
             else:
                 name = controller.name if (controller := tree.controller(device.serial)) else None
         except UnreadableOutput as error:
-            raise DeviceAbsent(f"{looked.name}: {error}") from None
+            raise DeviceAbsent(say("{name}: {error}", name=looked.name, error=str(error))) from None
         if name is None:
-            raise DeviceAbsent(f"{looked.name}: no namespace on the disk with serial {device.serial}")
+            raise DeviceAbsent(
+                say("{name}: no namespace on the disk with serial {serial}", name=looked.name, serial=device.serial)
+            )
         names[device] = f"/dev/{name}"
     return names

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.errors import Damaged
 from kvgate.evidence.durable import flush_file, flush_folder, unwritable, write_all
 
@@ -93,13 +94,28 @@ class Blobs:
         try:
             data = _unpack(path.read_bytes(), size)
         except FileNotFoundError as error:
-            raise Damaged(f"blob {digest[:12]} is missing: {path}") from error
+            raise Damaged(say("blob {digest} is missing: {path}", digest=digest[:12], path=str(path))) from error
         except OSError as error:
-            raise Damaged(f"blob {digest[:12]} cannot be read: {path}: {error.strerror}") from error
+            raise Damaged(
+                say(
+                    "blob {digest} cannot be read: {path}: {strerror}",
+                    digest=digest[:12],
+                    path=str(path),
+                    strerror=str(error.strerror),
+                )
+            ) from error
         except ValueError as error:
-            raise Damaged(f"blob {digest[:12]} was changed: {error}: {path}") from error
+            raise Damaged(
+                say("blob {digest} was changed: {error}: {path}", digest=digest[:12], error=str(error), path=str(path))
+            ) from error
         if digest_of(data) != digest:
-            raise Damaged(f"blob {digest[:12]} was changed: its bytes have another digest: {path}")
+            raise Damaged(
+                say(
+                    "blob {digest} was changed: its bytes have another digest: {path}",
+                    digest=digest[:12],
+                    path=str(path),
+                )
+            )
         return data
 
     def _present(self, digest: str, data: bytes) -> bool:

@@ -95,7 +95,11 @@ class Journal:
                 )
             ) from error
         except OSError as error:
-            raise unwritable(error, _WHAT, path) if write else Damaged(f"{path}: {error.strerror}") from error
+            raise (
+                unwritable(error, _WHAT, path)
+                if write
+                else Damaged(say("{path}: {strerror}", path=str(path), strerror=str(error.strerror)))
+            ) from error
         journal = cls(path, descriptor, writing=write)
         try:
             if write:
@@ -112,7 +116,7 @@ class Journal:
     def append(self, many: Sequence[tuple[str, Mapping[str, object]]]) -> list[int]:
         """Write lines (kind, fields) all or none and return their numbers. Durable only after :meth:`sync`."""
         if not self._writing:
-            raise NotAllowed(f"{self.path} is open for reading only")
+            raise NotAllowed(say("{path} is open for reading only", path=str(self.path)))
         seq, head, offset = len(self), self.head, self._size
         raws, offsets = [], []
         for kind, fields in many:
@@ -159,16 +163,25 @@ class Journal:
         try:
             record = parse_object(self._raw(seq))
         except ValueError as error:
-            raise Damaged(f"{self.path}: line {seq} was changed while it was in use: {error}") from error
+            raise Damaged(
+                say(
+                    "{path}: line {seq} was changed while it was in use: {error}",
+                    path=str(self.path),
+                    seq=seq,
+                    error=str(error),
+                )
+            ) from error
         if record.get("seq") != seq:
-            raise Damaged(f"{self.path}: line {seq} was changed while it was in use")
+            raise Damaged(say("{path}: line {seq} was changed while it was in use", path=str(self.path), seq=seq))
         return record
 
     def lines(self) -> Iterator[Mapping[str, object]]:
         """All records in order, the chain verified again on the way. Raises Damaged naming the line."""
         for line in scan(io.BytesIO(self._bytes(0, self._size))):
             if line.flaw:
-                raise Damaged(f"{self.path}: line {line.number} {line.flaw}")
+                raise Damaged(
+                    say("{path}: line {number} {flaw}", path=str(self.path), number=line.number, flaw=line.flaw)
+                )
             yield line.record
 
     def close(self) -> None:
@@ -196,7 +209,9 @@ class Journal:
                     cut = line
                     break
                 if line.flaw:
-                    raise Damaged(f"{self.path}: line {line.number} {line.flaw}")
+                    raise Damaged(
+                        say("{path}: line {number} {flaw}", path=str(self.path), number=line.number, flaw=line.flaw)
+                    )
                 self._offsets.append(line.offset)
                 self._size = line.offset + len(line.raw)
                 self.head = digest(line.raw)
@@ -250,11 +265,20 @@ class Journal:
 
     def _usable(self) -> None:
         if self._broken:
-            raise Unwritable(f"{_WHAT} at {self.path} takes no more: {self._broken}; run the gate again")
+            raise Unwritable(
+                say(
+                    "{what} at {path} takes no more: {broken}; run the gate again",
+                    what=_WHAT,
+                    path=str(self.path),
+                    broken=self._broken,
+                )
+            )
 
     def _lost(self, why: str) -> Unwritable:
         self._broken = why
-        return Unwritable(f"{_WHAT} at {self.path} is not safe: {why}; run the gate again")
+        return Unwritable(
+            say("{what} at {path} is not safe: {why}; run the gate again", what=_WHAT, path=str(self.path), why=why)
+        )
 
     def _raw(self, seq: int) -> bytes:
         start = self._offsets[seq - 1]

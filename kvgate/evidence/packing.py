@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from checks.phrase import Phrase
+from checks.phrase import Phrase, say
 from checks.verdict import Verdict
 from kvgate.codec import phrase_to_json, verdict_to_json
 from kvgate.errors import Damaged
@@ -63,7 +63,7 @@ def parts(value: object) -> tuple[str, int]:
         digest, size = value.get(_MARK), value.get("size")
         if isinstance(digest, str) and isinstance(size, int) and not isinstance(size, bool) and size >= 0:
             return digest, size
-    raise Damaged(f"found {value!r:.80}, wanted the reference of a blob")
+    raise Damaged(say("found {value:.80}, wanted the reference of a blob", value=repr(value)))
 
 
 def references(value: object) -> Iterator[tuple[str, int]]:

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TypeVar
 
 import kvgate.errors
+from checks.phrase import Phrase, say
+from kvgate.codec import phrase_from_json
 from kvgate.errors import CannotTell, Damaged, HostKeyRefused
 from kvgate.evidence.blobs import Blobs
 from kvgate.evidence.packing import parts
@@ -89,15 +91,16 @@ class StoredFailure(Stored):
     reason: str
     message: str
     presented: str = ""
+    phrase: Phrase | None = None  # None where runs kept none, and where a secret was masked
 
     def error(self) -> CannotTell:
         """Return the exception again; a reason that this version does not know comes back as plain CannotTell."""
         found = getattr(kvgate.errors, self.reason, None)
         if found is HostKeyRefused:
-            return HostKeyRefused(self.message, self.presented)
+            return HostKeyRefused(self.phrase or self.message, self.presented)
         if isinstance(found, type) and issubclass(found, CannotTell):
-            return found(self.message)
-        return CannotTell(f"{self.reason}: {self.message}")
+            return found(self.phrase or self.message)
+        return CannotTell(say("{reason}: {message}", reason=self.reason, message=self.phrase or self.message))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,7 @@ def read_question(record: Mapping[str, object], blobs: Blobs) -> StoredAnswer | 
     )  # fmt: skip
     if record.get("kind") == "failure":
         reason, message = take(record, "reason", str), take(record, "message", str)
-        return StoredFailure(*common, reason, message, take(record, "presented", str))
+        return StoredFailure(*common, reason, message, take(record, "presented", str), _phrase(record))
     return StoredAnswer(
         *common,
         take(record, "status", int),
@@ -183,6 +186,15 @@ def read_question(record: Mapping[str, object], blobs: Blobs) -> StoredAnswer | 
         parts(record.get("stderr")),
         blobs,
     )
+
+
+def _phrase(record: Mapping[str, object]) -> Phrase | None:
+    if "phrase" not in record:
+        return None
+    try:
+        return phrase_from_json(record["phrase"])
+    except ValueError:
+        raise _wrong(record, "phrase") from None
 
 
 def read_batch(record: Mapping[str, object]) -> StoredBatch:
@@ -222,4 +234,11 @@ def _real(record: Mapping[str, object], name: str) -> float:
 
 
 def _wrong(record: Mapping[str, object], name: str) -> Damaged:
-    return Damaged(f"journal line {record.get('seq')!r}: field {name!r} holds {record.get(name)!r:.80}")
+    return Damaged(
+        say(
+            "journal line {line}: field {name!r} holds {value:.80}",
+            line=str(record.get("seq")),
+            name=name,
+            value=str(record.get(name)),
+        )
+    )

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from checks.phrase import say
-from kvgate.codec import Seal
+from kvgate.codec import Seal, phrase_to_json
 from kvgate.errors import CannotTell, HostKeyRefused, NotAllowed, Unwritable
 from kvgate.evidence.blobs import Blobs, merkle_root
 from kvgate.evidence.check import EvidenceCheck, check_folder
@@ -237,7 +237,15 @@ class Evidence:
     def _failure(self, error: CannotTell, masked: int) -> dict[str, object]:
         message, found = self.masker.mask_text(str(error))
         presented = error.presented if isinstance(error, HostKeyRefused) else ""
-        return {"reason": type(error).__name__, "message": message, "presented": presented, **_count(masked + found)}
+        # Where something was masked, the parts of the sentence might still hold it: the masked text alone is kept.
+        phrase = {} if found else {"phrase": phrase_to_json(error.phrase)}
+        return {
+            "reason": type(error).__name__,
+            "message": message,
+            **phrase,
+            "presented": presented,
+            **_count(masked + found),
+        }
 
 
 def _count(masked: int) -> dict[str, object]:

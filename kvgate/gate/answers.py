@@ -118,7 +118,11 @@ class Answers:
         before, after = (device_names(host, probe, tree) for tree in trees)
         if before != after:
             moved = ", ".join(f"{before[one]} to {after[one]}" for one in before if before[one] != after[one])
-            raise DeviceAbsent(f"{host}: the disk moved from {moved} while it was asked: run the gate again")
+            raise DeviceAbsent(
+                say(
+                    "{host}: the disk moved from {moved} while it was asked: run the gate again", host=host, moved=moved
+                )
+            )
 
     def _read(self, host: str, probe: Probe[Fact], sample: int) -> Fact:
         kept = self.evidence.answer(self._index[host, probe.command(), sample])

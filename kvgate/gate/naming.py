@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from checks.parsers.sysfs_nvme import NvmeTree
+from checks.phrase import say
 from checks.probe import Device, Probe, UnreadableOutput
 from kvgate.errors import DeviceAbsent
 
@@ -20,8 +21,14 @@ def device_names(host: str, probe: Probe[Any], tree: NvmeTree) -> dict[Device, s
                 controller = tree.controller(device.serial)
                 name = controller.name if controller else None
         except UnreadableOutput as error:
-            raise DeviceAbsent(f"{host}: {error}") from None
+            raise DeviceAbsent(say("{host}: {why}", host=host, why=str(error))) from None
         if name is None:
-            raise DeviceAbsent(f"{host}: no local NVMe disk answers with serial {device.serial}")
+            raise DeviceAbsent(
+                say(
+                    "{host}: no local NVMe disk answers with serial {serial}: see G1.2.1",
+                    host=host,
+                    serial=device.serial,
+                )
+            )
         names[device] = f"/dev/{name}"
     return names

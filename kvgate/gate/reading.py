@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Protocol, TypeVar
 
-from checks.phrase import say
-from checks.probe import NotOffered, Probe, Streams, UnreadableOutput
+from checks.phrase import Phrase, say
+from checks.probe import NothingPrinted, NotOffered, Probe, Streams, UnreadableOutput
 from kvgate.errors import (
     CommandFailed,
     PermissionDenied,
@@ -21,7 +21,9 @@ Fact = TypeVar("Fact")
 _DENIED = re.compile(
     r"permission denied|operation not permitted|must be root|requires root|not allowed to execute", re.I
 )
+_ABSENT = re.compile(r"no such file or directory|not found", re.I)
 _UNSUPPORTED = re.compile(r"operation not supported|not supported|function not implemented", re.I)
+_TYPED = 160  # characters of a command that a person may type
 
 
 class Said(Protocol):
@@ -45,10 +47,17 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
         raise Truncated(say("{host}: {tool} printed more than its limit; the rest was cut", host=host, tool=probe.tool))
     if kept.status in (124, 137) and kept.status not in probe.accepted:
         raise TimedOut(
-            say("{host}: {tool} did not end within {limit:g} s", host=host, tool=probe.tool, limit=probe.limit)
+            say(
+                "{host}: {tool} did not end within {limit:g} s: run it there by hand, and look at the load of the host",
+                host=host,
+                tool=probe.tool,
+                limit=probe.limit,
+            )
         )
     if kept.status not in probe.accepted:
         if kept.status == 127:
+            if _ABSENT.search(stderr):  # as any shell says it: nothing to add
+                raise ToolMissing(say("{host}: {tool} is not installed; install it", host=host, tool=probe.tool))
             raise ToolMissing(
                 say("{host}: {tool} is not installed ({said}); install it", host=host, tool=probe.tool, said=said)
             )
@@ -58,21 +67,41 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
             )
         if _UNSUPPORTED.search(stderr) or (not stderr and _UNSUPPORTED.search(stdout[:500])):
             raise Unsupported(say("{host}: {tool}: {said}", host=host, tool=probe.tool, said=said))
-        raise CommandFailed(
-            say(
-                "{host}: {tool} ended with status {status} and said: {said}",
-                host=host,
-                tool=probe.tool,
-                status=kept.status,
-                said=said,
-            )
+        failed = say(
+            "{host}: {tool} ended with status {status} and said: {said}",
+            host=host,
+            tool=probe.tool,
+            status=kept.status,
+            said=said,
         )
+        raise CommandFailed(_by_hand(failed, probe))
     text = stdout + stderr if probe.streams is Streams.BOTH else stdout
     try:
         return probe.parse(text)
     except NotOffered as error:
-        raise Unsupported(f"{host}: {error}") from None
+        raise Unsupported(say("{host}: {why}", host=host, why=str(error))) from None
+    except NothingPrinted:
+        raise Unreadable(_by_hand(_nothing(host, probe), probe)) from None
     except UnreadableOutput as error:
-        raise Unreadable(
-            say("{host}: output of {tool} could not be read: {why}", host=host, tool=probe.tool, why=str(error))
-        ) from None
+        why = say("{host}: output of {tool} could not be read: {why}", host=host, tool=probe.tool, why=str(error))
+        raise Unreadable(_by_hand(why, probe)) from None
+
+
+def _nothing(host: str, probe: Probe[Fact]) -> Phrase:
+    if probe.path is None:
+        return say("{host}: {tool} printed nothing, wanted what it shows on a healthy host", host=host, tool=probe.tool)
+    return say(
+        "{host}: {tool} found nothing at {path}: no such file, or nothing in it that was asked for; see that the device is "
+        "there and its driver loaded",
+        host=host,
+        tool=probe.tool,
+        path=probe.path,
+    )
+
+
+def _by_hand(why: Phrase, probe: Probe[Fact]) -> Phrase:
+    """Say how to look by oneself; a script of ours is nothing to type, and a disk's name is not known here."""
+    line = probe.command()
+    if probe.argv[0] == "sh" or probe.devices or len(line) > _TYPED:
+        return say("{why}; `--plan` shows what was asked", why=why)
+    return say("{why}; look by hand: {line}", why=why, line=line)

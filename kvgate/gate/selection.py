@@ -48,16 +48,19 @@ def deselected(item: pytest.Item) -> Phrase:
     option = item.config.option
     prefixes = tuple(option.deselect or ())
     if prefixes and item.nodeid.startswith(prefixes):
-        return say("not asked: left out by --deselect")
+        return say("not asked: left out by --deselect; run the gate without it")
     if option.keyword:
         return say(
-            "not asked: left out by -k {expression}", expression=option.keyword.replace("[", "").replace("]", "")
+            "not asked: left out by -k {expression}; run the gate without it",
+            expression=option.keyword.replace("[", "").replace("]", ""),
         )
-    return say("not asked: left out by an option or plugin of pytest")
+    return say("not asked: left out by an option or plugin of pytest; run the gate without it")
 
 
 def never_collected(config: pytest.Config) -> Phrase:
     """Why a test that the gate has was not even collected."""
     if config.args_source is config.ArgsSource.ARGS:
-        return say("not asked: only a part of the gate was named on the command line")
-    return say("not asked: pytest did not collect it (--ignore, --lf or a plugin)")
+        return say(
+            "not asked: only a part of the gate was named on the command line; run the whole gate: pytest -m GATE"
+        )
+    return say("not asked: pytest did not collect it (--ignore, --lf or a plugin); run the gate without that")

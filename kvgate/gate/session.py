@@ -352,11 +352,12 @@ class GateSession:
             check = self.evidence.verify()
             if check.problems or check.head != self.evidence.head():
                 problem = check.problems[0] if check.problems else "its last line is another one"
-                raise Unwritable(f"evidence {self.evidence.path} does not read back as written: {problem}")
+                what = say("evidence {path} does not read back as written", path=str(self.evidence.path))
+                raise Unwritable(say("{what}: {problem}", what=what, problem=problem))
             seal = Seal(check.lines, check.head, check.root)
         stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
-            raise Unwritable(f"the ledger reads {stored} back where {decision.outcome} was written")
+            raise Unwritable(say("the ledger reads {stored} back, not what was written", stored=stored))
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""

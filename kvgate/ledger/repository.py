@@ -13,11 +13,12 @@ from sqlalchemy import insert, update
 
 from checks.decision import Decision, Owed
 from checks.phrase import say
-from checks.verdict import Outcome, Verdict, number
-from kvgate.codec import Seal, canonical, digest, printable, verdict_to_json
+from checks.verdict import Outcome
+from kvgate.codec import Seal, digest
 from kvgate.errors import Damaged, NotAllowed, Unwritable
 from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
+from kvgate.ledger.entries import measurement_entries, verdict_entry
 from kvgate.ledger.findings import Finding
 from kvgate.ledger.models import DecisionEntry, Measurement, Run, VerdictEntry
 from kvgate.ledger.rows import (
@@ -133,8 +134,8 @@ class Ledger:
             owes = {(item.clause, item.subject) for item in queries.owed(connection, run.id)}
             if strangers := sorted({(row.clause, row.subject) for row in rows} - owes):
                 raise ValueError(f"verdicts that run {run.id} does not owe: {strangers[:3]}")
-            connection.execute(insert(VerdictEntry), [_verdict(run, row, judgement, utc) for row in rows])
-            if numbers := [found for row in rows for found in _measurements(run, row, judgement)]:
+            connection.execute(insert(VerdictEntry), [verdict_entry(run, row, judgement, utc) for row in rows])
+            if numbers := [found for row in rows for found in measurement_entries(run, row, judgement)]:
                 connection.execute(insert(Measurement), numbers)
 
     def finish(
@@ -154,17 +155,26 @@ class Ledger:
         """
         with self._store.reading(f"reading back the verdicts of run {run.id}") as connection:
             if different := unlike(decision, queries.verdicts(connection, run.id, judgement)):
-                raise Unwritable(
-                    f"ledger {self._store.place}: {different[0]} ({len(different)} such); nothing was decided"
-                )
+                place, count = self._store.place, len(different)
+                what = say("ledger {place}: {first} ({count} such)", place=place, first=different[0], count=count)
+                raise Unwritable(say("{what}; nothing was decided", what=what))
             if set(queries.owed(connection, run.id)) != {owed for owed, _ in decision.verdicts}:
-                raise Unwritable(f"ledger {self._store.place}: run {run.id} owes something else; nothing was decided")
+                what = say("ledger {place}: run {id} owes something else", place=self._store.place, id=run.id)
+                raise Unwritable(say("{what}; nothing was decided", what=what))
         counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
         self._conclude(run, "decided", decision.outcome, counts, _clean(why), seal, judgement)
         found = self.outcome(run) if judgement == 1 else None
         if found is not None and (found.problems or not found.decided or found.outcome is not decision.outcome):
             why = found.problems[0] if found.problems else f"{found.outcome} reads back"
-            raise Unwritable(f"ledger {self._store.place}: run {run.id} was decided {decision.outcome}, but {why}")
+            raise Unwritable(
+                say(
+                    "ledger {place}: run {id} was decided {outcome}, but {why}",
+                    place=self._store.place,
+                    id=run.id,
+                    outcome=decision.outcome,
+                    why=why,
+                )
+            )
         return decision.outcome if found is None else found.outcome
 
     def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
@@ -252,7 +262,7 @@ class Ledger:
         with self._store.reading(f"reading run {run.id}") as connection:
             found = queries.run(connection, run.id)
             if not found:
-                raise Damaged(f"ledger {self._store.place}: run {run.id} is not there any more")
+                raise Damaged(say("ledger {place}: run {id} is not there any more", place=self._store.place, id=run.id))
             owed = queries.owed(connection, run.id)
             try:
                 rows, log = queries.verdicts(connection, run.id, 1), queries.decisions(connection, run.id)
@@ -288,7 +298,14 @@ class Ledger:
         for stored in self.envelopes(campaign=campaign, kind=kind, run=run, document=document):
             if stored.content == content:
                 return stored
-        raise Unwritable(f"ledger {self._store.place}: the {kind} of {campaign} does not read back as written")
+        raise Unwritable(
+            say(
+                "ledger {place}: the {kind} of {campaign} does not read back as written",
+                place=self._store.place,
+                kind=kind,
+                campaign=campaign,
+            )
+        )
 
     def envelopes(
         self,
@@ -352,34 +369,28 @@ class Ledger:
                 end = {"state": kind, "ended": utc, "why": why}
                 changed = connection.execute(update(Run).where(Run.id == run.id).values(end)).rowcount
                 if changed != 1:
-                    raise Damaged(f"ledger {self._store.place}: run {run.id} is there {changed} times")
+                    raise Damaged(
+                        say(
+                            "ledger {place}: run {id} is there {changed} times",
+                            place=self._store.place,
+                            id=run.id,
+                            changed=changed,
+                        )
+                    )
 
     def _open(self, earlier: Sequence[StoredDecision], run: RunHandle, judgement: int) -> None:
         """Refuse to add to what came to PASS or STOP."""
         for entry in earlier:
             if entry.judgement == judgement and entry.kind == "decided" and entry.outcome is not Outcome.UNDECIDED:
-                raise Unwritable(f"run {run.id} was decided {entry.outcome} at {entry.utc}: start a new attempt")
+                raise Unwritable(
+                    say(
+                        "run {id} was decided {outcome} at {utc}: start a new attempt",
+                        id=run.id,
+                        outcome=entry.outcome,
+                        utc=entry.utc,
+                    )
+                )
 
 
 def _clean(why: str) -> str:
     return why.replace("\0", " ")[:2000]
-
-
-def _verdict(run: RunHandle, row: VerdictRow, judgement: int, utc: str) -> dict[str, object]:
-    verdict: Verdict = row.verdict
-    return {
-        "run": run.id, "clause": row.clause, "subject": row.subject, "judgement": judgement,
-        "outcome": verdict.outcome.value, "measured": printable(verdict.measured), "required": printable(verdict.required),
-        "unit": verdict.unit, "note": printable(verdict.note), "content": canonical(verdict_to_json(verdict)),
-        "evidence": " ".join(str(seq) for seq in row.evidence), "basis": row.basis, "reason": row.reason, "utc": utc,
-    }  # fmt: skip
-
-
-def _measurements(run: RunHandle, row: VerdictRow, judgement: int) -> list[dict[str, object]]:
-    return [
-        {
-            "run": run.id, "clause": row.clause, "subject": row.subject, "judgement": judgement, "name": found.name,
-            "value": number(found.value), "unit": found.unit,
-        }
-        for found in row.verdict.quantities
-    ]  # fmt: skip

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from checks.phrase import Phrase, say
-from kvgate.certificates.decision import Certificate
+from checks.verdict import SEVERITY, Outcome
+from kvgate.certificates.decision import Certificate, Clause
 from kvgate.certificates.examine import Examination
+from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
 
 #: How each check is called, by its stable name.
@@ -58,12 +60,13 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     yield read(
         "{counts} verdicts on {hosts} hosts", counts=read(", ").join(counts(certificate)), hosts=len(found.hosts)
     )
-    not_passed = [one for one in found.clauses if one.outcome != "PASS"]
+    not_passed = sorted((one for one in found.clauses if one.outcome != "PASS"), key=worst)
     for clause in not_passed[:_SHOWN]:
         how = read("waived") if clause.waiver else read("blocking") if clause.blocking else read("advisory")
-        yield f"  {clause.outcome} ({how}) {clause.clause} {clause.subject}{read(': ')}" + read(
-            "measured {value}", value=clause.measured or "-"
-        ) + read("; ") + read("required {value}", value=clause.required or "-")  # fmt: skip
+        said = [read("measured {value}", value=clause.measured)] if clause.measured else []
+        said += [read("required {value}", value=clause.required)] if clause.required else []
+        said += [clause.note] if clause.note else []
+        yield f"  {clause.outcome} ({how}) {clause.clause} {clause.subject}{read(': ')}{read('; ').join(said)}"
     if len(not_passed) > _SHOWN:
         yield "  " + read("and {count} more", count=len(not_passed) - _SHOWN)
     for change in found.overlaid:
@@ -77,6 +80,11 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
         "agreement {digest}, rack {rack}", digest=found.configured("acceptance")[:16], rack=certificate.fingerprint[:16]
     )
     yield read("expires {time}", time=found.expires[:19] + "Z")
+
+
+def worst(clause: Clause) -> tuple[bool, int, tuple[int, ...]]:
+    """Sort key of what did not pass: what keeps the gate shut first, and of that what stopped it."""
+    return not clause.blocking, SEVERITY.index(Outcome(clause.outcome)), order(clause.clause)
 
 
 def counts(certificate: Certificate) -> Iterator[str]:

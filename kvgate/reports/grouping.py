@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -70,6 +71,11 @@ def parts(phrase: Phrase) -> list[Phrase]:
     if phrase.template != _JOIN:
         return [phrase]
     return [piece for _, value in phrase.values if isinstance(value, Phrase) for piece in parts(value)]
+
+
+def order(clause: str) -> tuple[int, ...]:
+    """Sort key of a clause id, as the document has it: G1.1.2 before G1.1.10."""
+    return tuple(int(number) for number in re.findall(r"\d+", clause))
 
 
 def spans(clauses: Iterable[str]) -> Iterator[str]:

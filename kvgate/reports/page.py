@@ -16,6 +16,7 @@ from kvgate.evidence.record import StoredFailure, label
 from kvgate.gate.code import code_version
 from kvgate.gate.session import GateSession
 from kvgate.reports import basis, charts, sections
+from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections import soak
 from kvgate.reports.sections.section import Grid, Section
@@ -90,13 +91,17 @@ def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
 
 
 def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Section:
-    ordered = sorted(verdicts, key=lambda one: (SEVERITY.index(one[1].outcome), not one[0].blocking))
+    ordered = sorted(
+        verdicts, key=lambda one: (SEVERITY.index(one[1].outcome), not one[0].blocking, order(one[0].clause))
+    )
     rows = []
     for owed, verdict in ordered:
         clause = session.clause(owed)
         judged = session.judged.get(owed)
         evidence = " ".join(label(number) for number in judged.evidence[:6]) if judged is not None else ""
         todo = "" if verdict.outcome is Outcome.PASS else read.text(clause.remedy)
+        if verdict.outcome is Outcome.UNDECIDED:  # as in the terminal: a remedy mends what was measured
+            todo = read("first mend what kept it from being told; the remedy, should it then stop: ") + todo
         weight = read("blocking") if owed.blocking else read("advisory")
         rows.append(
             (

@@ -21,7 +21,7 @@ from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.examine import Examination
 from kvgate.certificates.quorum import State
 from kvgate.certificates.trust import PARTIES
-from kvgate.reports.certificates import counts
+from kvgate.reports.certificates import counts, worst
 from kvgate.reports.messages import Reader
 from kvgate.reports.recipe import recipe
 
@@ -164,7 +164,7 @@ def _sections(certificate: Certificate, read: Reader) -> Iterator[Section]:
 
 def _clauses(clauses: Sequence[Clause], agreement: Agreement | None, read: Reader) -> Section:
     """What did not pass, blocking first; and what people declared instead of a measurement."""
-    bad = sorted((one for one in clauses if one.outcome != "PASS"), key=lambda one: (not one.blocking, one.clause))
+    bad = sorted((one for one in clauses if one.outcome != "PASS"), key=worst)
     rows = [
         (one.outcome, _weight(one, read), f"{one.clause} {one.subject}", _says(one, agreement, read), _short(one.measured or one.note),
          _short(one.required))

@@ -9,7 +9,7 @@ from typing import IO, Any
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from checks.verdict import Outcome
@@ -23,6 +23,7 @@ from kvgate.reports.wrapping import Sentence
 #: One letter an attempt in the calendar.
 _LETTER = {Outcome.PASS: "P", Outcome.STOP: "S", Outcome.UNDECIDED: "U"}
 _MOST = 3  # letters in a week; more are counted
+_RUN = 24  # characters of a run\'s id
 
 
 def show(found: Overview, stream: IO[str]) -> None:
@@ -107,13 +108,10 @@ def _state(view: GateView, found: Overview, read: Reader) -> Sentence:
             return Sentence(read("not run yet; it was planned until {day}", day=str(view.planned.end)))
         return Sentence(read("not run yet"))
     last = view.attempts[-1]
-    return Sentence(
-        read(
-            "no PASS in {count} attempts; the last came to {outcome}",
-            count=len(view.attempts),
-            outcome=_outcome(last, read),
-        )
-    )
+    count, outcome = len(view.attempts), _outcome(last, read)
+    if count == 1:
+        return Sentence(read("no PASS in one attempt; it came to {outcome}", outcome=outcome))
+    return Sentence(read("no PASS in {count} attempts; the last came to {outcome}", count=count, outcome=outcome))
 
 
 def _outcome(one: Attempt, read: Reader) -> str:
@@ -126,7 +124,8 @@ def _outcome(one: Attempt, read: Reader) -> str:
 
 def _attempts(found: Overview, read: Reader) -> RenderableType:
     table = Table(
-        read("attempt"), read("run"), read("started (UTC)"), read("outcome"), read("remarks"), box=None, pad_edge=False,
+        read("attempt"), Column(read("run"), no_wrap=True, min_width=_RUN), read("started (UTC)"), read("outcome"), read("remarks"),
+        box=None, pad_edge=False,
         padding=(1, 2, 0, 0), collapse_padding=True,
     )  # fmt: skip
     table.padding = (0, 2, 0, 0)
@@ -141,7 +140,7 @@ def _attempts(found: Overview, read: Reader) -> RenderableType:
 
 def _about(one: Attempt, read: Reader) -> Iterator[str]:
     if one.stops and (not one.decided or one.decision is Outcome.STOP):
-        yield read("{count} verdicts stopped", count=one.stops)
+        yield read.ngettext("{count} verdict stopped", "{count} verdicts stopped", one.stops)
     if one.reopened is not None:
         yield read("reopened by both parties")
     for waiver in one.waivers:

@@ -8,6 +8,7 @@ from typing import IO
 from kvgate.reports.messages import Reader, language
 
 _OFTEN, _SELDOM = 0.2, 10.0  # seconds between lines on a terminal, and elsewhere
+_RATE = 0.05  # seconds of work that a rate can be told from
 
 
 class Steps:
@@ -27,7 +28,7 @@ class Steps:
         now = time.monotonic()
         if what != self._what:
             self._what, self._began = what, now
-        if now - self._told < self._every:
+        if now - self._told < self._every or now - self._began < _RATE:
             return
         self._told, self._shown = now, True
         rate = done / max(now - self._began, 1e-9)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from checks.phrase import say
 from checks.verdict import number
 from kvgate.errors import NotAllowed, Unwritable
 from kvgate.ledger.queries import latest
@@ -96,9 +97,11 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         elif path.suffix == ".parquet":
             frame.to_parquet(path, index=False)
         else:
-            raise NotAllowed(f"found {path.name!r}, wanted a name that ends in .csv or .parquet")
+            raise NotAllowed(say("found {name!r}, wanted a name that ends in .csv or .parquet", name=path.name))
     except OSError as error:
-        raise Unwritable(f"{path} could not be written: {error.strerror or error}") from error
+        raise Unwritable(
+            say("{path} could not be written: {what}", path=str(path), what=str(error.strerror or error))
+        ) from error
 
 
 def as_csv(frame: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import IO, cast
 
@@ -24,6 +25,7 @@ from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 STYLE = {Outcome.PASS: "bold green", Outcome.STOP: "bold red", Outcome.UNDECIDED: "bold yellow"}
+_WALL = 160  # characters of a command that are read at a glance
 _SHOWN = 12  # subjects of one clause; the rest is counted, and `kvgate show` has them all
 
 
@@ -71,16 +73,22 @@ def plan(preview: Preview, stream: IO[str]) -> None:
         table.add_row(clause, Sentence(read.text(texts[clause])), Sentence(", ".join(subjects)))
     out.print(table)
     out.print(Rule(read("commands"), align="left"))
+    walls: dict[str, str] = {}
+    times = Counter(planned.command for planned in preview.asked)
     for planned in preview.asked:
         again = f" x{planned.samples}" if planned.samples > 1 else ""
         out.print(
             Text.assemble(
                 (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),
-                planned.command,
+                _abridged(planned.command, walls, times[planned.command]),
                 (f"  [{', '.join(planned.clauses)}]", "dim"),
             ),
             soft_wrap=True,
         )
+    if walls:
+        out.print(Rule(read("what stands for a long text above, in full"), align="left"))
+    for wall, label in walls.items():
+        out.print(Text.assemble((f"{label}  ", "cyan"), wall), soft_wrap=True)
     hosts = len({planned.host for planned in preview.asked})
     out.print(
         read(
@@ -90,6 +98,15 @@ def plan(preview: Preview, stream: IO[str]) -> None:
             hosts=read.ngettext("{count} host", "{count} hosts", hosts),
         )
     )
+
+
+def _abridged(command: str, walls: dict[str, str], times: int) -> str:
+    """Write a label for what is too long to be read again on every host: a script of ours, or the whole command."""
+    script = re.match(r"sh -c ('(?:[^']|'\"'\"')*')", command)
+    if len(command) <= _WALL or (script is None and times == 1):
+        return command
+    wall = script[1] if script else command
+    return command.replace(wall, walls.setdefault(wall, f"<{len(walls) + 1}>"), 1)
 
 
 def summary(session: GateSession, stream: IO[str], options: Options) -> None:
@@ -106,17 +123,15 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
             for group in shared if outcome is Outcome.UNDECIDED else ():
                 if bool(group.clauses(blocking=True)) is weight:
                     out.print(_alike(group, read))
-                    if session.run is not None:
-                        line = read("once that is mended: {command}", command=hints.again(options))
-                        out.print(Text("    " + line, style="dim"), soft_wrap=True)
             rest: dict[str, list[tuple[Owed, Verdict]]] = {}
             for item, verdict in decision.verdicts:
                 if item.blocking is weight and verdict.outcome is outcome and item not in told:
                     rest.setdefault(item.clause, []).append((item, verdict))
-            for clause, rows in rest.items():
-                out.print(_clause(session, clause, outcome, rows, read, weight))
+            for clause in sorted(rest, key=grouping.order):
+                out.print(_clause(session, clause, outcome, rest[clause], read, weight, out.width))
     for line in _basis(session, read):
-        out.print(Text(line), soft_wrap=True)
+        words = line.lstrip()
+        out.print(Padding(Sentence(words), (0, 0, 0, len(line) - len(words)), expand=False))
     for part in replay.compared(session, read):
         out.print(part, soft_wrap=True)
     ended = [read.phrase(session.ended)] if session.ended is not None else []
@@ -127,7 +142,7 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
     if session.interrupted and session.run is not None:
         out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
     out.print()
-    for line in _closing(session, read, options):
+    for line in _closing(session, read, options, again=bool(untold)):
         out.print(Text(line, style="dim"), soft_wrap=True)
     style = STYLE[decision.outcome]
     out.print(Rule(Text(f"{session.gate}: {decision.outcome.value}", style=style), align="left", style=style))
@@ -188,7 +203,7 @@ def _alike(group: grouping.Alike, read: Reader) -> RenderableType:
     if advisory:
         parts.append(Text(read("advisory: {clauses}", clauses="; ".join(grouping.spans(advisory))), style="cyan"))
     parts.append(Text(read("each of them: kvgate explain CLAUSE, kvgate runbook CLAUSE"), style="dim"))
-    return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4)) for part in parts[1:]))
+    return Group(Text(""), parts[0], *(Padding(part, (0, 0, 0, 4), expand=False) for part in parts[1:]))
 
 
 def _label(outcome: Outcome, read: Reader, blocking: bool) -> str:
@@ -206,32 +221,54 @@ def _clause(
     rows: list[tuple[Owed, Verdict]],
     read: Reader,
     blocking: bool,
+    width: int,
 ) -> RenderableType:
     clause = session.agreement.acceptance.clauses[clause_id]
     label, style = _label(outcome, read, blocking), _style(outcome, blocking)
     parts: list[RenderableType] = [
         Sentence.assemble((f"{label} ", style), (f"{clause_id} ", "bold"), read.text(clause.text))
     ]
-    grid = Table.grid(padding=(0, 2))
     texts = {item: found(verdict, read) for item, verdict in rows}
     groups = grouping.same({item: text.plain for item, text in texts.items()})
+    told = []
     for first, *others in groups[:_SHOWN]:
-        judged = session.judged.get(first)
-        grid.add_row(Text(first.subject, style="cyan", overflow="fold"), texts[first], _evidence(judged))
+        told.append((Text(first.subject, style="cyan"), texts[first], _evidence(session.judged.get(first))))
         if others:
             names = ", ".join(item.subject for item in others[:_SHOWN])
             more = " " + read("and {count} more", count=len(others) - _SHOWN) if len(others) > _SHOWN else ""
-            grid.add_row("", Sentence(read("the same on {subjects}", subjects=names + more)), "")
-    parts.append(Padding(grid, (0, 0, 0, 4)))
+            told.append((Text(), Sentence(read("the same on {subjects}", subjects=names + more)), ""))
+    parts.append(Padding(_subjects(told, width), (0, 0, 0, 4), expand=False))
     if left := sum(map(len, groups[_SHOWN:])):
         parts.append(Text("    " + read("and {count} more", count=left)))
-    return Group(Text(""), *parts, *(Padding(text, (0, 0, 0, 4)) for text in remedy(clause_id, clause, read)))
+    told_of = (Padding(text, (0, 0, 0, 4), expand=False) for text in remedy(clause_id, clause, read, outcome))
+    return Group(Text(""), *parts, *told_of)
 
 
-def remedy(clause_id: str, clause: Clause, read: Reader) -> tuple[Text, Text]:
+def remedy(clause_id: str, clause: Clause, read: Reader, outcome: Outcome) -> tuple[Text, Text]:
     """What to do about a clause that did not pass, and where more about it stands."""
-    do = Sentence.assemble((read("do: "), "bold"), read.text(clause.remedy))
-    return do, Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
+    # A remedy mends what was measured: where nothing was, it might exchange or erase what is good.
+    do = (
+        read("do: ")
+        if outcome is Outcome.STOP
+        else read("first mend what kept it from being told; the remedy, should it then stop: ")
+    )
+    told = Sentence.assemble((do, "bold"), read.text(clause.remedy))
+    return told, Text(read("more: kvgate runbook {clause}", clause=clause_id), style="dim")
+
+
+def _subjects(rows: list[tuple[Text, Sentence, str]], width: int) -> RenderableType:
+    """Beside each subject what was found there; below it where its name would leave no room, as an NQN does."""
+    if max(subject.cell_len for subject, _, _ in rows) > max(width // 4, 16):
+        pieces: list[RenderableType] = []
+        for subject, text, evidence in rows:
+            if subject.plain:
+                pieces.append(Text.assemble(subject, f"  {evidence}"))
+            pieces.append(Padding(text, (0, 0, 0, 4), expand=False))
+        return Group(*pieces)
+    grid = Table.grid(padding=(0, 2))
+    for row in rows:
+        grid.add_row(*row)
+    return grid
 
 
 def found(verdict: Verdict, read: Reader) -> Sentence:
@@ -251,7 +288,9 @@ def _evidence(judged: Judged | None) -> str:
     return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
 
 
-def _closing(session: GateSession, read: Reader, options: Options) -> Iterator[str]:
+def _closing(session: GateSession, read: Reader, options: Options, *, again: bool) -> Iterator[str]:
+    if again and session.run is not None:
+        yield read("ask again only what is undecided, once it can be told: {command}", command=hints.again(options))
     if session.evidence is not None:
         yield read("evidence: {path}", path=str(session.evidence.path))
     if session.run is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import paramiko
 
+from checks.phrase import say
 from kvgate.errors import LinkLost, TimedOut, Unreachable
 from kvgate.transport.link import LINGER, Bounds, Deadlines, Ending, Outcome
 
@@ -49,13 +50,20 @@ def open_session(transport: paramiko.Transport, where: str, seconds: float) -> t
             tries += 1
             if time.monotonic() + pause > until or pause > 2:
                 raise Unreachable(
-                    f"{where} opens no session on a connection that works ({error.text or error.code}): "
-                    "look at MaxSessions in its sshd_config, or close other sessions"
+                    say(
+                        "{where} opens no session on a connection that works ({what}): look at MaxSessions in "
+                        "its sshd_config, or close other sessions",
+                        where=where,
+                        what=error.text or error.code,
+                    )
                 ) from error
             time.sleep(pause)
             pause *= 2
         except (paramiko.SSHException, EOFError, OSError) as error:
-            raise NotStarted(f"{where} ended the connection before a command was sent ({error or 'EOF'})") from error
+            why = say(
+                "{where} ended the connection before a command was sent ({why})", where=where, why=str(error or "EOF")
+            )
+            raise NotStarted(why) from error
         else:
             return channel, [f"session opened at try {tries + 1}"] if tries else []
 
@@ -88,12 +96,20 @@ def execute(
             except (paramiko.SSHException, EOFError, OSError) as error:
                 if late.is_set() or isinstance(error, TimeoutError):
                     raise TimedOut(
-                        f"{where} took no command for {deadlines.channel:g} s on an open connection: its sshd is stopped "
-                        "or overloaded; look at the host's load and log in by hand"
+                        say(
+                            "{where} took no command for {channel:g} s on an open connection: its sshd is "
+                            "stopped or overloaded; look at the host's load and log in by hand",
+                            where=where,
+                            channel=deadlines.channel,
+                        )
                     ) from error
                 if channel.exit_status < 0:  # else it ended without reading its input: what it said tells why
                     raise LinkLost(
-                        f"{where} ended the connection while the batch was handed over ({error or 'EOF'})"
+                        say(
+                            "{where} ended the connection while the batch was handed over ({why})",
+                            where=where,
+                            why=str(error or "EOF"),
+                        )
                     ) from error
         outcome.ending, said = _drain(channel, bounds, outcome, finished, begun)
     finally:

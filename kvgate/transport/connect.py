@@ -16,6 +16,7 @@ import paramiko
 from paramiko.auth_strategy import AuthSource, AuthStrategy
 from paramiko.ssh_exception import IncompatiblePeer
 
+from checks.phrase import say
 from kvgate.errors import CannotTell, TimedOut, Unreachable
 from kvgate.transport.hostkeys import FAMILIES, Accepted, Gatekeeper, WrongKey, refusal
 from kvgate.transport.keys import Offer
@@ -116,7 +117,11 @@ def dial_tcp(endpoint: Endpoint, seconds: float) -> socket.socket:
         places = socket.getaddrinfo(endpoint.address, endpoint.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise Unreachable(
-            f"{endpoint}: the name is not known here ({error}); look at DNS, /etc/hosts or ~/.ssh/config"
+            say(
+                "{endpoint}: the name is not known here ({error}); look at DNS, /etc/hosts or ~/.ssh/config",
+                endpoint=str(endpoint),
+                error=str(error),
+            )
         ) from error
     failure: OSError | None = None
     for family, kind, protocol, _, address in places:
@@ -136,16 +141,29 @@ def dial_tcp(endpoint: Endpoint, seconds: float) -> socket.socket:
 def _no_way(endpoint: Endpoint, failure: OSError | None, seconds: float) -> CannotTell:
     if isinstance(failure, TimeoutError):
         return TimedOut(
-            f"{endpoint}: no answer to TCP within {seconds:g} s: host off, wrong address, or a firewall that drops"
+            say(
+                "{endpoint}: no answer to TCP within {seconds:g} s: host off, wrong address, or a firewall that drops",
+                endpoint=str(endpoint),
+                seconds=seconds,
+            )
         )
     if isinstance(failure, ConnectionRefusedError):
         return Unreachable(
-            f"{endpoint} refused the connection: nothing listens there; is sshd running, is the port right?"
+            say(
+                "{endpoint} refused the connection: nothing listens there; is sshd running, is the port right?",
+                endpoint=str(endpoint),
+            )
         )
     if isinstance(failure, ConnectionResetError):
-        return Dropped(f"{endpoint} reset the connection")
+        return Dropped(say("{endpoint} reset the connection", endpoint=str(endpoint)))
     words = failure.strerror if failure is not None and failure.strerror else failure
-    return Unreachable(f"{endpoint}: no way to it ({words}); look at routes, VPN and the address in the inventory")
+    return Unreachable(
+        say(
+            "{endpoint}: no way to it ({words}); look at routes, VPN and the address in the inventory",
+            endpoint=str(endpoint),
+            words=str(words),
+        )
+    )
 
 
 def _tune(conn: socket.socket) -> None:
@@ -175,9 +193,13 @@ def login(
         except Dropped as error:
             if attempt == _TRIES:
                 raise Dropped(
-                    f"{error} before login, {_TRIES} times in a row: too many logins at once there (MaxStartups in its "
-                    "sshd_config), a penalty after failed logins (PerSourcePenalties, fail2ban), or hosts.deny; wait some "
-                    "minutes, then log in by hand"
+                    say(
+                        "{error} before login, {what} times in a row: too many logins at once there "
+                        "(MaxStartups in its sshd_config), a penalty after failed logins (PerSourcePenalties, "
+                        "fail2ban), or hosts.deny; wait some minutes, then log in by hand",
+                        error=error.phrase,
+                        what=_TRIES,
+                    )
                 ) from error
             notes.append(f"{error}; tried again")
         time.sleep(attempt * deadlines.pause * random.uniform(0.5, 1.5))  # noqa: S311 - jitter, no secret
@@ -255,7 +277,14 @@ def _once(
         _hang_up(connection, sock)
         failure = _failure(endpoint, error, offer, deadlines, time.monotonic() - dialled, greeting)
         if strategy.begun and isinstance(failure, Dropped):
-            failure = Unreachable(f"{failure} during the login of user {endpoint.user}; tried {offer}")
+            failure = Unreachable(
+                say(
+                    "{failure} during the login of user {user}; tried {offer}",
+                    failure=failure.phrase,
+                    user=endpoint.user,
+                    offer=str(offer),
+                )
+            )
         raise failure from error
     except BaseException:
         _hang_up(connection, sock)
@@ -276,35 +305,81 @@ def _failure(
     if isinstance(error, paramiko.BadAuthenticationType):
         wanted = ", ".join(error.allowed_types)
         return Unreachable(
-            f"{endpoint} denied the login of user {endpoint.user}: it wants {wanted}, tried {offer}; kvgate uses keys only and "
-            "never asks for a password"
+            say(
+                "{endpoint} denied the login of user {user}: it wants {wanted}, tried {offer}; kvgate uses "
+                "keys only and never asks for a password",
+                endpoint=str(endpoint),
+                user=endpoint.user,
+                wanted=wanted,
+                offer=str(offer),
+            )
         )
     if isinstance(error, paramiko.AuthenticationException):
         if "timeout" in text.lower():
-            return TimedOut(f"{endpoint} did not decide on the login of {endpoint.user} within {deadlines.login:g} s")
+            return TimedOut(
+                say(
+                    "{endpoint} did not decide on the login of {user} within {login:g} s",
+                    endpoint=str(endpoint),
+                    user=endpoint.user,
+                    login=deadlines.login,
+                )
+            )
         return Unreachable(
-            f"{endpoint} denied the login of user {endpoint.user}; tried {offer}; put the right public key into its "
-            "authorized_keys, or name user and key in the inventory or ~/.ssh/config (not tried again: sshd penalises that)"
+            say(
+                "{endpoint} denied the login of user {user}; tried {offer}; put the right public key into its "
+                "authorized_keys, or name user and key in the inventory or ~/.ssh/config (not tried again: "
+                "sshd penalises that)",
+                endpoint=str(endpoint),
+                user=endpoint.user,
+                offer=str(offer),
+            )
         )
     if "Indecipherable protocol version" in text:
         return Unreachable(
-            f"{endpoint} does not speak SSH (found {text.partition('version')[2].strip()[:80]}); is the port right?"
+            say(
+                "{endpoint} does not speak SSH (found {what}); is the port right?",
+                endpoint=str(endpoint),
+                what=text.partition("version")[2].strip()[:80],
+            )
         )
     if seconds >= 0.9 * deadlines.connect and "banner" in text:
         return TimedOut(
-            f"{endpoint} took the connection but sent no SSH banner within {deadlines.connect:g} s: its sshd hangs"
+            say(
+                "{endpoint} took the connection but sent no SSH banner within {connect:g} s: its sshd hangs",
+                endpoint=str(endpoint),
+                connect=deadlines.connect,
+            )
         )
     if seconds >= 0.9 * deadlines.login:
         return TimedOut(
-            f"{endpoint} did not finish the SSH handshake within {deadlines.login:g} s: host overloaded, or MTU wrong"
+            say(
+                "{endpoint} did not finish the SSH handshake within {login:g} s: host overloaded, or MTU wrong",
+                endpoint=str(endpoint),
+                login=deadlines.login,
+            )
         )
     if "banner" in text or isinstance(error, EOFError | ConnectionError) or "No existing session" in text:
-        return Dropped(f"{endpoint} closed the connection" + (f" saying '{greeting}'" if greeting else ""))
-    return Unreachable(f"{endpoint}: the SSH handshake failed ({type(error).__name__}: {text[:200]})")
+        if greeting:
+            return Dropped(
+                say("{endpoint} closed the connection saying '{words}'", endpoint=str(endpoint), words=str(greeting))
+            )
+        return Dropped(say("{endpoint} closed the connection", endpoint=str(endpoint)))
+    return Unreachable(
+        say(
+            "{endpoint}: the SSH handshake failed ({name}: {text})",
+            endpoint=str(endpoint),
+            name=type(error).__name__,
+            text=text[:200],
+        )
+    )
 
 
 def _incompatible(endpoint: Endpoint, error: IncompatiblePeer) -> CannotTell:
     return Unreachable(
-        f"{endpoint}: no algorithm in common with its sshd ({str(error)[:200]}); an old one speaks only SHA-1 or DSA: renew it, "
-        "or set 'ssh: openssh' for this host"
+        say(
+            "{endpoint}: no algorithm in common with its sshd ({error}); an old one speaks only SHA-1 or "
+            "DSA: renew it, or set 'ssh: openssh' for this host",
+            endpoint=str(endpoint),
+            error=str(error)[:200],
+        )
     )

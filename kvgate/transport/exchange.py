@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from checks.phrase import say
 from kvgate.errors import CannotTell, LinkLost, NotAskable, TimedOut, Truncated
 from kvgate.transport import batch, reasons
 from kvgate.transport.base import Answer, Batch, Clock, Command
@@ -188,8 +189,12 @@ def _one_by_one(
     for command in commands:
         if tools is not None and not allowed(command.line, tools):
             answers[command.key] = NotAskable(
-                f"{host} answers only {', '.join(tools) or 'no tool at all'}: {command.line.split()[0]} is not among the "
-                "commands that its inventory entry allows"
+                say(
+                    "{host} answers only {what}: {tool} is not among the commands that its inventory entry allows",
+                    host=host,
+                    what=", ".join(tools) or "no tool at all",
+                    tool=command.line.split()[0],
+                )
             )
         elif lost is not None:
             answers[command.key] = lost
@@ -213,12 +218,26 @@ def _bounds_of(command: Command, deadlines: Deadlines) -> Bounds:
 def _lone(host: str, command: Command, outcome: Outcome) -> Answer | CannotTell:
     if outcome.ending is Ending.LOST or (outcome.ending is Ending.EXITED and outcome.status is None):
         return LinkLost(
-            f"{host}: the connection ended, or the command was killed, without an exit status: {command.line}"
+            say(
+                "{host}: the connection ended, or the command was killed, without an exit status: {line}",
+                host=host,
+                line=command.line,
+            )
         )
     if outcome.ending is Ending.FLOODED:
-        return Truncated(f"{host}: more than {2 * command.cap} bytes came from: {command.line}")
+        return Truncated(
+            say("{host}: more than {what} bytes came from: {line}", host=host, what=2 * command.cap, line=command.line)
+        )
     if outcome.ending is not Ending.EXITED or outcome.status is None:
-        return TimedOut(f"{host}: no end within {outcome.seconds:.0f} s (limit {command.limit:g} s) of: {command.line}")
+        return TimedOut(
+            say(
+                "{host}: no end within {seconds:.0f} s (limit {limit:g} s) of: {line}",
+                host=host,
+                seconds=outcome.seconds,
+                limit=command.limit,
+                line=command.line,
+            )
+        )
     cut = len(outcome.stdout) >= command.cap or len(outcome.stderr) >= command.cap
     stdout, stderr = bytes(outcome.stdout[: command.cap]), bytes(outcome.stderr[: command.cap])
     return Answer(command.key, stdout, stderr, outcome.status, outcome.seconds, cut)

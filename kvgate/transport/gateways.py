@@ -12,6 +12,7 @@ from dataclasses import replace
 import fabric
 import paramiko
 
+from checks.phrase import say
 from kvgate.errors import CannotTell, HostKeyRefused, TimedOut, Unreachable
 from kvgate.transport.channel import watchdog
 from kvgate.transport.connect import Turnstile, dial_tcp, login
@@ -79,27 +80,50 @@ class Gateways:
         except paramiko.ChannelException as error:
             if error.code == 1:
                 raise Unreachable(
-                    f"jump host {name} may not forward to {endpoint}: look at AllowTcpForwarding and PermitOpen in its sshd_config"
+                    say(
+                        "jump host {name} may not forward to {endpoint}: look at AllowTcpForwarding and PermitOpen in its sshd_config",
+                        name=name,
+                        endpoint=str(endpoint),
+                    )
                 ) from error
             raise Unreachable(
-                f"{endpoint} refused the connection, or cannot be reached from jump host {name}, which itself answers "
-                f"({error.text or error.code}); is the host up, does its sshd listen there?"
+                say(
+                    "{endpoint} refused the connection, or cannot be reached from jump host {name}, which "
+                    "itself answers ({what}); is the host up, does its sshd listen there?",
+                    endpoint=str(endpoint),
+                    name=name,
+                    what=error.text or error.code,
+                )
             ) from error
         except (paramiko.SSHException, EOFError, OSError) as error:
             if "timeout" in str(error).lower():
                 raise TimedOut(
-                    f"jump host {name} answers, but got no connection to {endpoint} within {seconds:g} s: host off, wrong "
-                    "address, or a firewall between them"
+                    say(
+                        "jump host {name} answers, but got no connection to {endpoint} within {seconds:g} s: "
+                        "host off, wrong address, or a firewall between them",
+                        name=name,
+                        endpoint=str(endpoint),
+                        seconds=seconds,
+                    )
                 ) from error
             raise Unreachable(
-                f"jump host {name} ended its connection ({error or 'EOF'}); {endpoint} itself was never asked"
+                say(
+                    "jump host {name} ended its connection ({why}); {endpoint} itself was never asked",
+                    name=name,
+                    why=str(error or "EOF"),
+                    endpoint=str(endpoint),
+                )
             ) from error
 
     def _jump(self, endpoint: Endpoint, notes: list[str], depth: int) -> paramiko.Transport:
         """Return a live transport to the last jump host, logging in to the chain as far as needed."""
         if depth >= _DEEPEST:
             raise Unreachable(
-                f"{endpoint}: more than {_DEEPEST} jump hosts one behind another; does ProxyJump go in a circle?"
+                say(
+                    "{endpoint}: more than {what} jump hosts one behind another; does ProxyJump go in a circle?",
+                    endpoint=str(endpoint),
+                    what=_DEEPEST,
+                )
             )
         *before, last = endpoint.jumps
         address, port, user = hop(last)
@@ -110,13 +134,22 @@ class Gateways:
             jump = self._jumps.setdefault(",".join([*resolved.jumps, last]), _Jump())
         wait = 2 * (self._deadlines.connect + self._deadlines.login)
         if not jump.lock.acquire(timeout=wait):
-            raise TimedOut(f"jump host {last} took longer than {wait:g} s to log in; {endpoint} itself was never asked")
+            raise TimedOut(
+                say(
+                    "jump host {last} took longer than {wait:g} s to log in; {endpoint} itself was never asked",
+                    last=last,
+                    wait=wait,
+                    endpoint=str(endpoint),
+                )
+            )
         try:
             return jump.transport(self, resolved, self._accepted(resolved), notes, depth)
         except HostKeyRefused as error:
-            raise JumpKeyRefused(f"{error}; {endpoint} itself was never asked", error.presented) from error
+            why = say("{why}; {endpoint} itself was never asked", why=error.phrase, endpoint=str(endpoint))
+            raise JumpKeyRefused(why, error.presented) from error
         except CannotTell as error:
-            raise type(error)(f"jump host {error}; {endpoint} itself was never asked") from error
+            why = say("jump host {why}; {endpoint} itself was never asked", why=error.phrase, endpoint=str(endpoint))
+            raise type(error)(why) from error
         finally:
             jump.lock.release()
 
@@ -156,5 +189,5 @@ class _Jump:
         self._failure = None
         transport = transport_of(self.connection)
         if transport is None:
-            raise Unreachable(f"{endpoint} ended the connection right after login")
+            raise Unreachable(say("{endpoint} ended the connection right after login", endpoint=str(endpoint)))
         return transport

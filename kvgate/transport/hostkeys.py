@@ -10,6 +10,7 @@ from pathlib import Path
 
 import paramiko
 
+from checks.phrase import say
 from kvgate.errors import HostKeyRefused
 from kvgate.transport.ssh_config import Endpoint
 
@@ -138,24 +139,37 @@ def _line(words: list[str]) -> _Line | None:
 
 def refusal(endpoint: Endpoint, accepted: Accepted, presented: str) -> HostKeyRefused:
     """Say whose key was refused and how a person finds out which of the two is right."""
+    place, wanted = str(endpoint), ", ".join(sorted(accepted.fingerprints))
     if accepted.pinned:
-        wanted = ", ".join(sorted(accepted.fingerprints))
-        message = (
-            f"{endpoint} presents the host key {presented}, the inventory pins {wanted}: another machine answers there, or it "
+        message = say(
+            "{endpoint} presents the host key {presented}, the inventory pins {wanted}: another machine answers there, or it "
             "was installed anew; compare at its console with 'ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub' before "
-            "'host_key' is changed"
+            "'host_key' is changed",
+            endpoint=place,
+            presented=presented,
+            wanted=wanted,
         )
     elif presented in accepted.revoked:
-        message = f"jump host {endpoint} presents the host key {presented}, which known_hosts marks as revoked; nothing was sent"
+        message = say(
+            "jump host {endpoint} presents the host key {presented}, which known_hosts marks as revoked; nothing was sent",
+            endpoint=place,
+            presented=presented,
+        )
     elif accepted.fingerprints:
-        wanted = ", ".join(sorted(accepted.fingerprints))
-        message = (
-            f"jump host {endpoint} presents the host key {presented}, known_hosts has {wanted}: compare at its console before "
-            f"the old line is removed with 'ssh-keygen -R {endpoint.place}'"
+        message = say(
+            "jump host {endpoint} presents the host key {presented}, known_hosts has {wanted}: compare at its console before "
+            "the old line is removed with 'ssh-keygen -R {place}'",
+            endpoint=place,
+            presented=presented,
+            wanted=wanted,
+            place=endpoint.place,
         )
     else:
-        message = (
-            f"jump host {endpoint} presents the host key {presented}, and known_hosts does not know that host: compare the key "
-            f"at its console, then log in once by hand with 'ssh {endpoint.name}' to accept it"
+        message = say(
+            "jump host {endpoint} presents the host key {presented}, and known_hosts does not know that host: compare the key "
+            "at its console, then log in once by hand with 'ssh {name}' to accept it",
+            endpoint=place,
+            presented=presented,
+            name=endpoint.name,
         )
     return HostKeyRefused(message, presented)

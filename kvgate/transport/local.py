@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from checks.phrase import say
 from kvgate.errors import Unreachable
 from kvgate.transport import exchange, process
 from kvgate.transport.base import Batch, Command
@@ -23,7 +24,7 @@ class LocalLink:
         try:
             return process.execute(["/bin/sh", "-c", command], stdin, bounds, finished, dict(os.environ))
         except OSError as error:
-            raise Unreachable(f"this machine starts no /bin/sh: {error}") from error
+            raise Unreachable(say("this machine starts no /bin/sh: {error}", error=str(error))) from error
 
 
 class LocalTransport:

@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.errors import CannotTell, HostKeyRefused, TimedOut, Unreachable
 from kvgate.inventory.model import Host
 from kvgate.transport import process
@@ -72,7 +73,10 @@ class OpenSshLink:
         ssh = shutil.which("ssh")
         if ssh is None:
             raise Unreachable(
-                f"{self._name}: 'ssh: openssh' needs the program ssh on this machine; install openssh-client"
+                say(
+                    "{name}: 'ssh: openssh' needs the program ssh on this machine; install openssh-client",
+                    name=self._name,
+                )
             )
         environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "SSH_ASKPASS", "WAYLAND_DISPLAY")}
         environment["SSH_ASKPASS_REQUIRE"] = "never"
@@ -119,25 +123,53 @@ class OpenSshLink:
         words, name = said(outcome.stderr), self._name
         if self.host_key and self.host_key != self._host.host_key:
             raise HostKeyRefused(
-                f"{name} presents the host key {self.host_key}, the inventory pins {self._host.host_key}: another machine answers "
-                "there, or it was installed anew; compare at its console before 'host_key' is changed",
+                say(
+                    "{endpoint} presents the host key {presented}, the inventory pins {wanted}: another machine answers there, or "
+                    "it was installed anew; compare at its console with 'ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub' "
+                    "before 'host_key' is changed",
+                    endpoint=name,
+                    presented=self.host_key,
+                    wanted=str(self._host.host_key),
+                ),
                 self.host_key,
             )
         error: CannotTell
         if re.search(r"bad configuration option: knownhostscommand", words, re.IGNORECASE):
             error = Unreachable(
-                f"{name}: 'ssh: openssh' needs OpenSSH 8.5 or newer on this machine; the host key cannot be pinned"
+                say(
+                    "{name}: 'ssh: openssh' needs OpenSSH 8.5 or newer on this machine; the host key cannot be pinned",
+                    name=name,
+                )
             )
         elif "Host key verification failed" in words:
             error = HostKeyRefused(
-                f"{name}: ssh refused the host key of a jump host: {words}; log in to that once by hand", ""
+                say(
+                    "{name}: ssh refused the host key of a jump host: {words}; log in to that once by hand",
+                    name=name,
+                    words=words,
+                ),
+                "",
             )
         elif "Permission denied" in words or "Too many authentication failures" in words:
-            error = Unreachable(f"{name} denied the login of user {self._user or 'by ssh configuration'}: {words}")
+            error = Unreachable(
+                say(
+                    "{name} denied the login of user {what}: {words}",
+                    name=name,
+                    what=self._user or "by ssh configuration",
+                    words=words,
+                )
+            )
         elif "timed out" in words or outcome.ending is Ending.SILENT:
-            error = TimedOut(f"{name}: ssh got no answer within {outcome.seconds:.0f} s: {words or 'it said nothing'}")
+            error = TimedOut(
+                say(
+                    "{name}: ssh got no answer within {seconds:.0f} s: {what}",
+                    name=name,
+                    seconds=outcome.seconds,
+                    what=words or "it said nothing",
+                )
+            )
         elif not outcome.stdout and words:
-            error = Unreachable(f"{name}: ssh found no way: {words}")
+            error = Unreachable(say("{name}: ssh found no way: {words}", name=name, words=words))
         else:
             outcome.ending = Ending.LOST
             return

@@ -12,6 +12,7 @@ from pathlib import Path
 import fabric
 import paramiko
 
+from checks.phrase import say
 from kvgate.errors import CannotTell, HostKeyRefused, NotAskable, TimedOut, Unreachable
 from kvgate.inventory.model import Defaults, Host
 from kvgate.transport import channel, exchange
@@ -65,7 +66,7 @@ class SshTransport:
             workers=self._workers,
             limit=lambda name: self._worst(commands[name]),
             overdue=lambda name: exchange.refused(
-                name, commands[name], TimedOut(f"{name}: the transport itself hangs; run again")
+                name, commands[name], TimedOut(say("{name}: the transport itself hangs; run again", name=name))
             ),
         )
         return (batch for _, batch in pool.run(commands))
@@ -101,7 +102,10 @@ class SshTransport:
         host = self._hosts[name]
         if host.access == "none":
             reason = NotAskable(
-                f"{name}: its inventory entry says 'access: none'; a person answers for it under 'declared'"
+                say(
+                    "{name}: its inventory entry says 'access: none'; a person answers for it under 'declared'",
+                    name=name,
+                )
             )
             return exchange.refused(name, commands, reason)
         held = self._links[name]
@@ -117,7 +121,12 @@ class SshTransport:
                 return exchange.refused(name, commands, error, notes, host_key=key)
             except Exception as error:  # a fault of ours, or of a library, on one host must not take the others down
                 unforeseen = Unreachable(
-                    f"{name}: kvgate itself failed ({type(error).__name__}: {error}); please report this"
+                    say(
+                        "{name}: kvgate itself failed ({kind}: {error}); please report this",
+                        name=name,
+                        kind=type(error).__name__,
+                        error=str(error),
+                    )
                 )
                 return exchange.refused(name, commands, unforeseen, notes)
 
@@ -177,7 +186,7 @@ class SshLink:
             self._open()
             transport = transport_of(self._connection)
         if transport is None:
-            raise channel.NotStarted(f"{self._name} ended the connection right after login")
+            raise channel.NotStarted(say("{endpoint} ended the connection right after login", endpoint=self._name))
         return transport
 
     def _open(self) -> None:

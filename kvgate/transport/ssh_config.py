@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from checks.phrase import say
 from kvgate.errors import Unreachable
 
 _SYSTEM = Path("/etc/ssh/ssh_config")
@@ -101,10 +102,18 @@ class Resolver:
                 [*argv, "--", address], capture_output=True, timeout=15, check=False, stdin=subprocess.DEVNULL
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unreachable(f"{address}: 'ssh -G' did not answer ({error}); look at the ssh configuration") from error
+            raise Unreachable(
+                say(
+                    "{address}: 'ssh -G' did not answer ({error}); look at the ssh configuration",
+                    address=address,
+                    error=str(error),
+                )
+            ) from error
         if done.returncode != 0:
             words = done.stderr.decode("utf-8", "backslashreplace").strip()[:300]
-            raise Unreachable(f"{address}: 'ssh -G' refused the ssh configuration: {words}")
+            raise Unreachable(
+                say("{address}: 'ssh -G' refused the ssh configuration: {words}", address=address, words=words)
+            )
         return _endpoint(address, done.stdout.decode("utf-8", "surrogateescape"))
 
 

@@ -107,7 +107,7 @@ def test_the_tables_are_told_in_both_languages(kvgate: Kvgate) -> None:
     assert "without rounding: STOP" in english
     assert "below the gate's lower edge unless rounded" in english
     chinese = kvgate("--lang", "zh", "reference").stdout
-    assert "不取整就低于门禁下限" in chinese
+    assert "不取整就低于关卡下限" in chinese
     assert "按规则：PASS" in chinese or "按规则: PASS" in chinese
     assert "below the gate" not in chinese
 

@@ -12,6 +12,7 @@ import click
 import pytest
 
 from kvgate.cli import main
+from kvgate.cli.parse import parsers
 from tests.cli.conftest import ROOT, Kvgate, Stored
 
 
@@ -71,6 +72,35 @@ def test_completion_is_offered_to_each_shell(kvgate: Kvgate, shell: str) -> None
 def test_words_are_completed(kvgate: Kvgate, line: str, wanted: str) -> None:
     env = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
     assert f"plain,{wanted}" in kvgate(_KVGATE_COMPLETE="bash_complete", **env).stdout.splitlines()
+
+
+def offered(kvgate: Kvgate, line: str, **more: str) -> list[str]:
+    """What bash is offered for a line that ends in the word begun, or in a blank."""
+    env = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - (not line.endswith(" ")))}
+    lines = kvgate(_KVGATE_COMPLETE="bash_complete", **env, **more).stdout.splitlines()
+    return [entry.removeprefix("plain,") for entry in lines if entry]
+
+
+def test_what_is_known_here_is_completed(kvgate: Kvgate) -> None:
+    assert offered(kvgate, "kvgate explain G1.2.2") == ["G1.2.2", "G1.2.20", "G1.2.21", "G1.2.22", "G1.2.23"]
+    assert offered(kvgate, "kvgate runbook nvme.smart.media") == ["nvme.smart.media_errors"]
+    assert offered(kvgate, "kvgate parse nvme-smart") == ["nvme-smart-log"]
+    assert "disk-media-errors" in offered(kvgate, "kvgate demo --fault disk-m")
+    assert "G1" in offered(kvgate, "kvgate demo ")
+    assert offered(kvgate, "kvgate runs --gate G1") == ["G1"]
+
+
+def test_every_parser_is_offered(kvgate: Kvgate) -> None:
+    assert set(offered(kvgate, "kvgate parse ")) == set(parsers())
+
+
+def test_runs_of_the_ledger_in_force_are_completed(kvgate: Kvgate, stored: Stored, tmp_path: Path) -> None:
+    for command in ("show", "judge", "report", "waive", "certify"):
+        assert stored.run in offered(kvgate, f"kvgate {command} {stored.run[:4]}", **stored.environment), command
+    url = stored.environment["KVGATE_LEDGER"]
+    assert stored.run in offered(kvgate, f"kvgate show --ledger {url} 2")
+    assert offered(kvgate, "kvgate show 2", KVGATE_LEDGER=f"sqlite:///{tmp_path / 'none.db'}") == []
+    assert not list(tmp_path.glob("none*"))
 
 
 def completed(kvgate: Kvgate, stored: Stored, *words: str) -> list[str]:
