@@ -96,7 +96,8 @@ FAULTS = {
         Fault("link-down", "the cable of the storage network is pulled", _cable(False), _each(_cable(True), _back("node"))),
         Fault(
             "mtu-mismatch", "the array's storage port carries frames of 1500 bytes only",
-            _run("array", "ip link set eth1 mtu 1500"), _each(_run("array", "ip link set eth1 mtu 9000\nip route flush cache"), _back("node")),
+            _run("array", "ip link set eth1 mtu 1500"),
+            _each(_run("array", "ip link set eth1 mtu 9000\nip route flush cache"), _back("node")),
         ),
         Fault(
             "clock-off", "the node's clock is a minute ahead and nothing corrects it",
