@@ -26,7 +26,7 @@ def told(kept: StoredAnswer | StoredFailure, rests: Rests, read: Reader) -> Iter
         host=kept.host,
         time=kept.utc[:19].replace("T", " "),
         level=read.word(kept.level),
-        number=kept.sample + 1,
+        number=kept.sample,
     )
     yield read("command: {command}", command=_plain(kept.line))
     if isinstance(kept, StoredFailure):
