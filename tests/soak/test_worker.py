@@ -168,6 +168,15 @@ def test_told_to_end_it_ends_its_loads_cleans_up_and_says_so(soaking: Path, tmp_
     assert events(found, "load", "cleanup")[0]["status"] == 0
 
 
+def test_a_load_that_goes_on_and_on_is_not_begun_anew_when_the_soak_ends(soaking: Path) -> None:
+    loads = [{"name": "again", "argv": ["sleep", "1000"], "again": True, "limit": 100_000}]
+    lay_out(soaking, plan(loads=loads))
+    ask(soaking, "start")
+    until(lambda: marked() == 1)
+    ask(soaking, "stop")
+    assert [one["event"] for one in events(lines(soaking), "load", "again")] == ["begin", "end"]
+
+
 def test_what_a_killed_worker_left_running_is_ended_before_the_next_begins(soaking: Path) -> None:
     lay_out(soaking, plan(loads=[{"name": "busy", "argv": ["sleep", "1000"], "limit": 100_000}]))
     ask(soaking, "start")

@@ -40,11 +40,14 @@ class Load:
         self._limit, self._long = float(config["limit"]) / scale, float(config.get("turn", 3600)) / scale
         self._mark = mark if config.get("mark", True) else ""
         self._turn, self._again_at, self._number = 0, 0.0, 0
+        self._over = False
         self.child: Child | None = None
 
     @property
     def due(self) -> float:
-        """When it is to begin next; never, while it runs without a rhythm."""
+        """When it is to begin next; never, while it runs without a rhythm, and when the soak ends."""
+        if self._over:
+            return float("inf")
         if self._config.get("again"):
             return float("inf") if self.child else max(self._origin + self._first, self._again_at)
         if self._turn and not self._every:
@@ -124,7 +127,8 @@ class Load:
         self._tell(self.name, {"event": "line", "number": self._number, "line": line})
 
     def end(self, at: float, why: str) -> None:
-        """Ask it to end."""
+        """Ask it to end, and begin no more."""
+        self._over = True
         if self.child is not None:
             self.child.end(at, why)
 
