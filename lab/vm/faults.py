@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lab.vm.machine import Machine
+from lab.vm.order import NQN
 from lab.vm.rack import NoRack, Rack
 
 Doing = Callable[[Rack], None]
@@ -49,6 +50,21 @@ def _cable(up: bool) -> Doing:
     return run
 
 
+def _again(*names: str) -> Doing:
+    """Cut the power and start from the disks as they are."""
+
+    def run(rack: Rack) -> None:
+        machines = [rack.machine(name) for name in names]
+        for machine in machines:
+            machine.cut_power()
+        for machine in machines:
+            rack.start(machine)
+        for name in ("array", "node"):
+            _settled(rack.machine(name))
+
+    return run
+
+
 def _settled(machine: Machine, limit: float = 600) -> None:
     """Wait until every connection is live again and the mounts answer."""
     script = (
@@ -81,6 +97,11 @@ def _back(*names: str) -> Doing:
     return run
 
 
+def _pull(rack: Rack) -> None:
+    rack.machine("array").ask("device_del", id="nvme3")
+    time.sleep(15)  # a hot plug is confirmed by the guest after five seconds of blinking, more under emulation
+
+
 def _frozen(rack: Rack) -> None:
     rack.machine("node").ask("stop")
 
@@ -89,6 +110,13 @@ def _thawed(rack: Rack) -> None:
     rack.machine("node").ask("cont")
     _settled(rack.machine("node"))
 
+
+def _lost(name: str, script: str) -> Doing:
+    """Do it on one machine and wait until the node has lost its connection over it."""
+    return _each(_run(name, script), lambda rack: _noticed(rack.machine("node")))
+
+
+_TARGET = "/sys/kernel/config/nvmet"
 
 FAULTS = {
     fault.name: fault
@@ -102,6 +130,21 @@ FAULTS = {
         Fault(
             "clock-off", "the node's clock is a minute ahead and nothing corrects it",
             _run("node", "systemctl stop chrony\ndate -s '+60 seconds' >/dev/null"), _run("node", "systemctl start chrony\nsleep 20"),
+        ),
+        Fault("disk-pulled", "one of the four disks of the RAID0 is pulled", _pull, _again("array", "node")),
+        Fault(
+            "subsystem-removed", "the array gives the subsystem out no more",
+            _lost("array", f"rm {_TARGET}/ports/1/subsystems/{NQN}"), _again("array", "node"),
+        ),
+        Fault(
+            "xfs-shut-down", "the filesystem on the array's volume has shut itself down",
+            _run("node", "xfs_io -x -c shutdown /mnt/fx100"), _again("node"),
+        ),
+        Fault(
+            "host-key-changed", "the node presents another host key",
+            _run("node", "ssh-keygen -q -t ed25519 -N '' -f /run/other\n"
+                 "cat /run/other >/etc/ssh/ssh_host_ed25519_key\nsystemctl restart ssh"),
+            _again("node"),
         ),
         Fault("frozen", "the node stands still in the middle of whatever it did", _frozen, _thawed),
     )
