@@ -137,6 +137,8 @@ def _table(measured: Measured[Round], limits: Limits) -> tuple[Quantity, ...]:
 
 def _all_hold(found: Sequence[tuple[int, str, tuple[Phrase, ...]]], required: Phrase, good: Phrase) -> Verdict:
     wrong = [(number, role, reasons) for number, role, reasons in found if reasons]
+    if not found:
+        return Verdict.undecided(say("no round was measured"), required)
     if not wrong:
         return Verdict.of(True, good, required)
     number, role, reasons = wrong[0]
@@ -155,6 +157,8 @@ def steady(measured: Measured[Round], site: Site, limits: Limits) -> Verdict:
     reasons = [*_voided(measured, limits), *unfit(pairs(measured.facts, site, limits), limits.rules)]
     if reasons:
         return Verdict.undecided(several(reasons), required)
+    if not measured.facts:
+        return Verdict.undecided(say("no round was measured"), required)
     return Verdict.of(
         True, say("{count} rounds, {void} void", count=len(measured.facts), void=len(measured.voided)), required
     )

@@ -18,6 +18,7 @@ class Steps:
         self._stream, self.total = stream, 0
         self.read = Reader(language())
         self._terminal = stream.isatty()
+        self._least = _RATE if every is None else 0.0
         self._every = every if every is not None else _OFTEN if self._terminal else _SELDOM
         self._what = ""
         self._began = self._told = time.monotonic()
@@ -28,7 +29,7 @@ class Steps:
         now = time.monotonic()
         if what != self._what:
             self._what, self._began = what, now
-        if now - self._told < self._every or now - self._began < _RATE:
+        if now - self._told < self._every or now - self._began < self._least:
             return
         self._told, self._shown = now, True
         rate = done / max(now - self._began, 1e-9)

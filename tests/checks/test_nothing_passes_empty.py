@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import checks
+from checks.phrase import say
 from checks.probe import Interval
 from checks.verdict import Outcome, Verdict
 
@@ -39,6 +40,7 @@ TRUE_OF_NONE: dict[str, str] = {
     "soak.judging.finished": "it hands on a verdict that was given, and takes a PASS away",
     "serving.criteria.drop_of": "a comparison is made of two valid rounds at least, or not at all",
     "serving.criteria.gain": _NUMBERS,
+    "serving.sensitivity.backed": "it hands on a verdict that was given, and takes a PASS away",
 }
 
 
@@ -62,6 +64,8 @@ def empty(kind: Any, number: int) -> Any:
         return None if type(None) in arguments else empty(arguments[0], number)
     if origin is typing.Literal:
         return arguments[0]
+    if origin is Callable:
+        return lambda *_: Verdict.undecided(say("nothing to compare"))
     if origin is Interval:
         return Interval(empty(arguments[0], number), empty(arguments[0], number), 1.0)
     if origin is tuple and arguments and arguments[-1] is not Ellipsis:
@@ -97,7 +101,7 @@ def passes(criterion: Callable[..., Verdict]) -> bool:
     for number in (0, 1):
         try:
             verdict = criterion(**{name: empty(hints[name], number) for name in names})
-        except (ValueError, KeyError):
+        except (ValueError, LookupError):
             continue  # refused as a mistake of who asks; the gate makes it undecided
         if verdict.outcome is Outcome.PASS:
             return True
