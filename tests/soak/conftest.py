@@ -53,3 +53,8 @@ def begin(control: Control) -> Callable[..., Store]:
         return store
 
     return begin
+
+
+@pytest.fixture(autouse=True)
+def _one_at_a_time(alone: None) -> None:
+    """Workers of a soak are marked load: no other test measures beside them."""
