@@ -176,7 +176,7 @@ def write(found: dict[str, str], page: Path = PAGE) -> None:
         mark = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
         if mark.search(text) is None:
             raise SystemExit(f"{page} has no mark for the table {name!r}")
-        text = mark.sub(lambda hit, body=body: f"{hit[1]}{body}\n{hit[2]}", text)  # type: ignore[misc]
+        text = mark.sub(lambda hit, body=body: f"{hit[1]}{body}\n{hit[2]}", text)  # type: ignore[misc]  # mypy cannot type a lambda with a default
     page.write_text(text, "utf-8")
 
 

@@ -101,10 +101,11 @@ def verdict_to_json(verdict: Verdict) -> dict[str, object]:
 
 def verdict_from_json(found: object) -> Verdict:
     """Inverse of :func:`verdict_to_json`. Raises ValueError."""
-    acceptable = isinstance(found, Mapping) and "acceptable" in found
-    if acceptable and found["acceptable"] is not True:  # type: ignore[index]
-        raise ValueError(f"found acceptable {found['acceptable']!r:.80}, wanted true or no such key")  # type: ignore[index]
-    more = {"acceptable"} if acceptable else set()
+    more: set[str] = set()
+    if isinstance(found, Mapping) and "acceptable" in found:
+        if found["acceptable"] is not True:
+            raise ValueError(f"found acceptable {found['acceptable']!r:.80}, wanted true or no such key")
+        more = {"acceptable"}
     record = _record(found, {"outcome", "measured", "required", "unit", "note", "quantities", *more})
     quantities = []
     for item in _list(record["quantities"]):
@@ -122,7 +123,7 @@ def verdict_from_json(found: object) -> Verdict:
         _text(record["unit"]),
         None if record["note"] is None else phrase_from_json(record["note"]),
         tuple(quantities),
-        acceptable=acceptable,
+        acceptable=bool(more),
     )
 
 

@@ -160,7 +160,7 @@ def _time(options: Mapping[str, str], name: str, where: str) -> datetime | None:
     try:
         if _TIME.fullmatch(text) is None:
             raise ValueError
-        bare = datetime.strptime(digits, {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}[len(digits)])  # noqa: DTZ007
+        bare = datetime.strptime(digits, {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}[len(digits)])  # noqa: DTZ007 - zone: below
     except ValueError:
         raise Unproven(
             say("{where}: {name} is {text!r:.40}, wanted YYYYMMDD[HHMM[SS]]Z", where=where, name=name, text=text)

@@ -60,7 +60,7 @@ def samples(soak: str, output: Path, soaks: Path, engine: str, scheduler: str | 
         if scheduler is not None:
             from dask.distributed import Client
 
-            with Client(scheduler):  # type: ignore[no-untyped-call]
+            with Client(scheduler):  # type: ignore[no-untyped-call]  # distributed has no types
                 read = parquet.read_all(output.absolute(), soak, [host.name for host in found], engine)
         else:
             read = parquet.read_all(output.absolute(), soak, [host.name for host in found], engine)

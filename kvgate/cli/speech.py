@@ -106,4 +106,4 @@ def _parameter(parameter: click.Parameter, say_: Reader) -> click.Parameter:
         found.help = say_(found.help)
         if isinstance(found.show_default, str):
             found.show_default = say_(found.show_default)
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # click types it as Any
