@@ -69,8 +69,11 @@ class Printed:
         )
 
     def says(self, value: str) -> bool:
-        """Whether every word of the value stands in the text, alone or within a run of letters and digits."""
-        return all(word in self.words or word in self.run for word in re.findall(r"\w+", value.lower()))
+        """Whether every word of the value stands in the text, alone or within a run of letters and digits.
+
+        ``-`` and ``_`` both end a word: the kernel calls a module nvme_core whose file is nvme-core.ko.
+        """
+        return all(word in self.words or word in self.run for word in re.findall(r"[^\W_]+", value.lower()))
 
     def _near(self, wanted: float) -> bool:
         slack = max(abs(wanted) * 1e-6, 1e-12)
