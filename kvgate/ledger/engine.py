@@ -104,8 +104,17 @@ def _sqlite(url: URL, write: bool) -> Engine:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, check_same_thread=False)
         connection.isolation_level = None  # transactions are begun by us, at once for writing
-        for pragma in ("foreign_keys = ON", "synchronous = FULL", "recursive_triggers = ON", "trusted_schema = OFF"):
-            connection.execute(f"PRAGMA {pragma}")
+        try:
+            for pragma in (
+                "foreign_keys = ON",
+                "synchronous = FULL",
+                "recursive_triggers = ON",
+                "trusted_schema = OFF",
+            ):
+                connection.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)

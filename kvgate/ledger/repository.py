@@ -15,7 +15,7 @@ from checks.decision import Decision, Owed
 from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.codec import Seal, digest
-from kvgate.errors import Damaged, NotAllowed, Unwritable
+from kvgate.errors import Damaged, KvgateError, NotAllowed, Unwritable
 from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
 from kvgate.ledger.entries import measurement_entries, verdict_entry
@@ -58,10 +58,11 @@ class Ledger:
         Raises NotAllowed (no such kind, newer than this code, busy, unreachable), Unwritable, Damaged; each says what to do.
         """
         store = Store.connect(url, write=write)
-        if write:
-            schema.upgrade(store)
-        else:
-            schema.current(store)
+        try:
+            (schema.upgrade if write else schema.current)(store)
+        except KvgateError:
+            store.engine.dispose()
+            raise
         return cls(store)
 
     def close(self) -> None:
