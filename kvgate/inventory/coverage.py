@@ -47,6 +47,8 @@ def _host(host: Host) -> Iterator[Phrase]:
         yield from _system(host.system)
     if not host.disks:
         yield say("local disks: no 'disks'")
+    if any(disk.sheet is None and disk.role != "system" for disk in host.disks):
+        yield say("what data sheets promise: a disk without 'sheet'")
     if any(disk.bdf is None for disk in host.disks):
         yield say("slots of disks: a disk without 'bdf'")
     storage = [nic for nic in host.nics if nic.role == "storage"]

@@ -91,7 +91,9 @@ def _same_as_ordered(drafted: Rack, ordered: Rack) -> None:
             host.port,
             host.host_key,
         )
-        assert (seen.disks, seen.raid, seen.nics, seen.nvmeof) == (host.disks, host.raid, host.nics, host.nvmeof)
+        # A data sheet is a promise: no disk tells it, and nobody may draft it.
+        disks = tuple(disk.model_copy(update={"sheet": None}) for disk in host.disks)
+        assert (seen.disks, seen.raid, seen.nics, seen.nvmeof) == (disks, host.raid, host.nics, host.nvmeof)
         assert seen.system is not None
         assert host.system is not None
         # The whole command line is drafted for people to choose from; the order names one word of it.

@@ -73,7 +73,7 @@ def test_a_changed_blob_decides_nothing_that_stood_on_it(passed: Run, tmp_path: 
 def test_a_run_that_is_not_there_is_refused(passed: Run) -> None:
     ended = passed.site.kvgate("judge", "20200101T000000-00000000")
     assert ended.returncode == 4
-    assert "found no run" in ended.stderr
+    assert "wanted a run below" in ended.stderr
 
 
 def test_runs_and_show_tell_the_same_story(stopped: Run) -> None:

@@ -38,7 +38,7 @@ def refused(site: Site, ended: subprocess.CompletedProcess[str], *said: str) -> 
         (("--maxfail", "many"), "invalid int value"),
         (("--no-such-option",), "unrecognized arguments"),
         (("--only-stale",), "no unfinished run of G1"),
-        (("--replay", "20260101T000000-00000000"), "found no run"),
+        (("--replay", "20260101T000000-00000000"), "wanted a run below"),
         (("tests",), "is no part of gate G1"),
         (("--allow-destructive", "S-NONE"), "'S-NONE', which no disk of"),
         (("--plan", "--allow-destructive", "S-NONE"), "'S-NONE', which no disk of"),
