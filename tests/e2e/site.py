@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +24,8 @@ from lab.machine import Edit
 from lab.rack import EmbeddedRack, VirtualHost, build
 
 ROOT = Path(__file__).parents[2]
+#: The runner of commands puts its own streams in the place of this process's: one at a time, in whatever thread.
+_STREAMS = threading.Lock()
 Verdicts = dict[tuple[str, str], str]
 
 
@@ -92,7 +96,8 @@ class Site:
 
     def _read(self, *arguments: str) -> Any:
         """Read with the `kvgate` command, within this process: it is started on its own where that is what is tested."""
-        shown = CliRunner().invoke(kvgate.cli.main, [*arguments, "--ledger", self.ledger, "--json"])
+        with _STREAMS:
+            shown = CliRunner().invoke(kvgate.cli.main, [*arguments, "--ledger", self.ledger, "--json"])
         assert shown.exit_code == 0, shown.output
         return json.loads(shown.stdout)
 
@@ -116,6 +121,12 @@ class Site:
         text = path.read_text("utf-8")
         assert old in text, old
         path.write_text(text.replace(old, new, 1), "utf-8")
+
+    def serve_nothing(self) -> None:
+        """Take the section of the serving engines out of the inventory: its arms need hosts that may be asked everything."""
+        text, found = re.subn(r"(?m)^serving:\n(?:[ \n].*\n?)+", "", self.inventory.read_text("utf-8"))
+        assert found == 1
+        self.inventory.write_text(text, "utf-8")
 
 
 def outcomes(shown: Mapping[str, Any]) -> Verdicts:

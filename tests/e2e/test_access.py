@@ -31,6 +31,7 @@ def row(shown: dict[str, Any], clause: str, subject: str) -> dict[str, Any]:
 
 def test_a_host_that_is_not_asked_is_undecided_unless_declared(serve: Callable[..., Site]) -> None:
     site = serve()
+    site.serve_nothing()
     site.change(NODE, NODE + "    access: none\n")
     declare(site, "G1.1.2", "node-01")
     declare(site, "G1.1.9", "node-01", conforms=False, value="BIOS 2.3.6")
@@ -58,6 +59,7 @@ def test_a_host_that_is_not_asked_is_undecided_unless_declared(serve: Callable[.
 
 def test_a_host_that_allows_some_commands_is_asked_those_only(serve: Callable[..., Site]) -> None:
     site = serve()
+    site.serve_nothing()
     site.change(NODE, NODE + "    access: commands\n    commands: [uname, lscpu]\n")
     declare(site, "G1.1.9", "node-01")
     assert site.gate().returncode == 6
