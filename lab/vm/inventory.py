@@ -23,7 +23,8 @@ def text(
     ``folder`` holds the operator's private key and the keys of both parties.
     """
     values = {
-        "identity": str(folder / IDENTITY), "keys": str(folder / PARTIES), "kernel": kernel, "processors": str(processors), "cpu": CPU, "bios": BIOS,
+        "identity": str(folder / IDENTITY), "keys": str(folder / PARTIES), "kernel": kernel,
+        "processors": str(processors), "cpu": CPU, "bios": BIOS,
         "memory": f"{MEMORY >> 30} GiB", "nqn": NQN, "firmware": firmware, "today": datetime.now(UTC).date().isoformat(),
         "array_port": str(ports["array"]), "array_key": keys["array"], "array_mac": ARRAY.mac, "array_address": ARRAY.address,
         "array_disk": f"{ARRAY.disk} B",
