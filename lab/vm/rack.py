@@ -129,9 +129,9 @@ class Rack:
     def _prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / inventory.PARTIES).mkdir(exist_ok=True)
-        for key in (inventory.IDENTITY, *(f"{inventory.PARTIES}/{party}" for party in ("vendor", "customer"))):
-            if not (self.folder / key).exists():
-                _keygen(self.folder / key)
+        for name in (inventory.IDENTITY, *(f"{inventory.PARTIES}/{party}" for party in ("vendor", "customer"))):
+            if not (self.folder / name).exists():
+                _keygen(self.folder / name)
         if not (self.folder / "ports").exists():
             (self.folder / "ports").write_text(" ".join(str(port) for port in _free_ports(3)))
         known = []
