@@ -11,7 +11,7 @@ import click
 import pandas as pd
 
 from checks.phrase import say
-from kvgate.cli import complete, speech
+from kvgate.cli import complete, options, speech
 from kvgate.cli.again import session_again
 from kvgate.errors import NotAllowed, Refused, Unwritable
 from kvgate.gate import options as gate_options
@@ -39,17 +39,8 @@ from kvgate.reports.printed import printed
     help=speech.read("write a page instead; a file that is there is replaced"),
 )  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help=speech.read("in the terminal: also what the page folds"))
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help=speech.read("where runs are kept"),
-)  # fmt: skip
-@click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
+@options.evidence(speech.read("where runs are kept"))
+@options.LEDGER
 def report(runs: tuple[str, ...], target: Path | None, everything: bool, evidence: Path, ledger: str) -> None:
     """Show or write a report."""
     read = Reader(language())
