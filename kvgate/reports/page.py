@@ -120,7 +120,7 @@ def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], re
         read("outcome"), read("clause"), read("subject"), read("weight"), read("what it says"), read("measured"), read("required"),
         read("remark"), read("what to do"), read("evidence"),
     ]  # fmt: skip
-    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows, brief=(0, 1, 2, 5, 6, 7))])
+    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows, brief=(0, 1, 2, 4, 5, 6, 7))])
 
 
 def _earlier(session: GateSession, history: pd.DataFrame | None, read: Reader) -> Iterator[Section]:

@@ -70,6 +70,7 @@ def test_an_unknown_run_is_a_refusal(stopped: Run, tmp_path: Path) -> None:
 def test_without_a_file_it_is_shown_in_the_terminal(stopped: Run) -> None:
     done = stopped.site.kvgate("report", stopped.id)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "media errors" in done.stdout
-    assert "not shown: Evidence" in done.stdout
+    assert "G1 embedded: STOP" in done.stdout
+    assert "G1.2." in done.stdout
+    assert "(--all)" in done.stdout
     assert "smart-log" not in done.stdout, "the index of answers is for whoever asks for --all"
