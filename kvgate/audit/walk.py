@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kvgate.audit import deviations, evidence
+from kvgate.audit import deviations, evidence, stoploss
 from kvgate.audit.certificates import Weighing, gathered
 from kvgate.certificates.trust import Trust
 from kvgate.errors import Damaged
@@ -62,7 +62,11 @@ def walk(ledger: Ledger, asked: Asked, counts: Counts, progress: Progress) -> It
         progress("evidence", done)
     if asked.root is not None and asked.root.is_dir():
         yield from evidence.strangers(asked.root, {run.id for run in runs})
-    yield from deviations.look(ledger, asked.trust)
+    try:
+        yield from deviations.look(ledger, asked.trust)
+        yield from stoploss.look(ledger, asked.trust)
+    except Damaged as error:
+        yield Finding("row", "ledger", str(error))
     weighing = Weighing(ledger, asked.trust)
     for source in gathered(ledger, asked.certificates, asked.anchors):
         counts.certificates += 1

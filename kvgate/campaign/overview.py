@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from kvgate.campaign import order, scopes
 from kvgate.campaign.order import Obstacle, Opening
-from kvgate.campaign.standing import VALID, Attempt, Campaign, moment
+from kvgate.campaign.standing import VALID, Attempt, Campaign, Elsewhere, moment
 from kvgate.inventory.calendar import GATES, Planned
 from kvgate.inventory.model import Rack
 
@@ -55,6 +55,7 @@ class Overview:
     next: Opening | None
     trusted: bool
     problems: tuple[str, ...]
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def week(self) -> int:
@@ -86,10 +87,11 @@ def overview(
         acceptance=agreement,
         revisions=len(campaign.revisions),
         gates=views,
-        stopping=tuple(campaign.stopping()),
+        stopping=(*campaign.stopping(), *(one for other in campaign.elsewhere for one in other.stopping)),
         next=None if gate is None else order.opening(campaign, gate, rack, agreement, at),
         trusted=trusted,
         problems=(*problems, *(problem for one in campaign.attempts for problem in one.problems)),
+        elsewhere=campaign.elsewhere,
     )
 
 

@@ -74,14 +74,29 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What one rack did in a campaign of another name. ``shared`` are the first of ``count`` parts by which it is known."""
+
+    campaign: str
+    attempts: tuple[Attempt, ...]
+    stopping: tuple[Attempt, ...]
+    shared: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
-    """All attempts of one campaign, oldest first, and the head of the decision log that they were read at."""
+    """All attempts of one campaign, oldest first, and the head of the decision log that they were read at.
+
+    ``elsewhere`` is what its rack did under other names; it is empty where nobody asked (see kvgate.campaign.elsewhere).
+    """
 
     name: str
     attempts: tuple[Attempt, ...]
     revisions: tuple[Revision, ...]
     head: tuple[int, str]
     inventories: Mapping[str, str] = field(default_factory=dict)  # digest -> text
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def of(self, gate: str) -> list[Attempt]:
         """Attempts at one gate, oldest first."""

@@ -34,6 +34,7 @@ from kvgate.errors import Damaged, NotAllowed
 from kvgate.evidence.store import Evidence
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
+from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger, RunRecord, StoredDecision, StoredVerdict
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -251,10 +252,7 @@ def _said(text: str) -> str:
 
 def _attempts(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
     """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
-    for other in ledger.runs(gate=run.gate):
-        same = other.campaign == run.campaign or other.fingerprint == run.fingerprint
-        if not same or other.seq >= run.seq:
-            continue
+    for other in Racks(ledger).attempts(run):
         standing = ledger.outcome(other)
         entries = [one for one in ledger.decisions(other) if one.judgement == 1]
         yield Attempt(

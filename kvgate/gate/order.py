@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
@@ -18,8 +18,9 @@ from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.certificates.keys import Signer
+    from kvgate.gate.session import GateSession
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle
+    from kvgate.ledger.rows import RunHandle, SeenRow
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,12 @@ class Allowed:
     head: tuple[int, str]
     before: tuple[str, Mapping[Place, Seen]] | None
     signer: Signer | None = None
+    elsewhere: int = 0  # attempts at this gate on this rack under other names
+    recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []
+
+    def tell(self, session: GateSession) -> None:
+        """Let the session of the run know it."""
+        session.before, session.elsewhere, session.recognised = self.before, self.elsewhere, self.recognised
 
     def sign(self, ledger: Ledger, run: RunHandle) -> None:
         """Sign the start ticket, where a key is configured. Raises Unproven, Unwritable."""
@@ -42,33 +49,27 @@ def allowed(
     options: Options, inventory: Inventory, agreement: Agreement, ledger: Ledger, resumed: str | None = None
 ) -> Allowed:
     """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
-    rack = inventory.rack
-    others = _other_names(ledger, inventory)
-    first = options.gate == "G1" and not others and not ledger.runs(rack.campaign)
-    if first and options.key is None and options.party is None:  # nothing was signed that could be weighed
-        return Allowed(ledger.head(), None)
-    from kvgate.campaign import order, parties, standing
+    from kvgate.campaign import elsewhere, order, parties
     from kvgate.campaign.documents import Documents
 
-    at = datetime.now(UTC)
+    rack, at = inventory.rack, datetime.now(UTC)
     trust = parties.trusted(inventory, options.trust)
-    campaign = standing.read(ledger, rack.campaign, Documents(ledger, rack.campaign, trust, at))
+    documents = Documents(ledger, rack.campaign, trust, at)
+    campaign = elsewhere.read(ledger, inventory, documents)
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
-    earlier = [standing.read(ledger, name, Documents(ledger, name, trust, at)) for name in others]
-    obstacles = [*opening.obstacles, *order.ended_elsewhere(earlier)]
-    if obstacles:
-        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
+    if opening.obstacles:
+        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in opening.obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
-    return Allowed(campaign.head, before, _signer(options, inventory))
+    known = [other.campaign for other in campaign.elsewhere]
 
+    def recognised(rows: Sequence[SeenRow]) -> list[Phrase]:
+        from kvgate.ledger.racks import cards
 
-def _other_names(ledger: Ledger, inventory: Inventory) -> list[str]:
-    """Campaigns under other names that ran on just this rack."""
-    rack = inventory.rack
-    same = [
-        run for run in ledger.runs() if run.fingerprint == inventory.fingerprint and run.simulated is rack.simulated
-    ]
-    return [name for name in dict.fromkeys(run.campaign for run in same) if name != rack.campaign]
+        return elsewhere.met(ledger, rack.campaign, cards(rows), documents, simulated=rack.simulated, known=known)
+
+    return Allowed(
+        campaign.head, before, _signer(options, inventory), len(elsewhere.before(campaign, options.gate)), recognised
+    )
 
 
 def _signer(options: Options, inventory: Inventory) -> Signer | None:

@@ -254,7 +254,7 @@ def _owes_less(prepared: Prepared) -> bool:
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     earlier = open_ended(ledger, prepared.inventory.rack.campaign, prepared.options.gate)
     allowed = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger)
-    session.before = allowed.before
+    allowed.tell(session)
     session.run = ledger.begin(
         gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
@@ -320,7 +320,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             )
         )
     session.run = run
-    session.before = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id).before
+    order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id).tell(session)
     session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)

@@ -48,7 +48,8 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     yield read("campaign {campaign}, attempt {attempt}, run {run}", campaign=found.campaign, attempt=found.attempt,
                run=found.run)  # fmt: skip
     for one in found.attempts:
-        yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=one.attempt,
+        name = str(one.attempt) if one.campaign == found.campaign else f"{one.campaign} {one.attempt}"
+        yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=name,
                           outcome=one.outcome, run=one.run, time=one.started[:19] + "Z")  # fmt: skip
     signed = found.ticket_signed_by
     yield read("ticket signed by {party}", party=signed) if signed else read("ticket not signed")

@@ -36,7 +36,7 @@ def show(found: Overview, stream: IO[str]) -> None:
     out.print(_calendar(found, read))
     out.print(Text(read("= planned, P passed, W passed with a waiver, S stopped, U undecided, . open"), style="dim"))
     out.print(_gates(found, read))
-    if any(view.attempts for view in found.gates):
+    if found.elsewhere or any(view.attempts for view in found.gates):
         out.print(_attempts(found, read))
     for part in _next(found, read):
         out.print(part)
@@ -130,11 +130,15 @@ def _attempts(found: Overview, read: Reader) -> RenderableType:
     )  # fmt: skip
     table.padding = (0, 2, 0, 0)
     for view in found.gates:
-        for one in view.attempts:
+        own = [(one, read("; ").join(_about(one, read))) for one in view.attempts]
+        others = [
+            (one, read("; ").join([read("campaign {name}, the same rack", name=other.campaign), *_about(one, read)]))
+            for other in found.elsewhere for one in other.attempts if one.run.gate == view.gate
+        ]  # fmt: skip
+        for one, remarks in sorted([*own, *others], key=lambda pair: pair[0].run.seq):
             outcome = Sentence(_outcome(one, read), style=STYLE[one.outcome])
-            remarks = Sentence(read("; ").join(_about(one, read)))
             table.add_row(Text(f"{view.gate} {one.run.attempt}", no_wrap=True), Text(one.run.id, no_wrap=True),
-                          Text(one.run.started[5:16].replace("T", " ")), outcome, remarks)  # fmt: skip
+                          Text(one.run.started[5:16].replace("T", " ")), outcome, Sentence(remarks))  # fmt: skip
     return Padding(table, (1, 0, 0, 0))
 
 
@@ -206,6 +210,15 @@ def as_json(found: Overview, read: Reader) -> dict[str, Any]:
         "ended": bool(found.stopping),
         "gates": [_gate_json(view) for view in found.gates],
         "attempts": [_attempt_json(one) for view in found.gates for one in view.attempts],
+        "elsewhere": [
+            {
+                "campaign": other.campaign,
+                "parts": other.count,
+                "known_by": list(other.shared),
+                "attempts": [_attempt_json(one) for one in other.attempts],
+            }
+            for other in found.elsewhere
+        ],
         "next": None if found.next is None else found.next.gate,
         "may_start": found.next is not None and not found.next.obstacles,
         "obstacles": [] if found.next is None else [_obstacle_json(one) for one in found.next.obstacles],

@@ -179,6 +179,10 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
         line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
         line += read("; ") + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
+        if session.elsewhere:
+            line += read("; ") + read.ngettext("{count} attempt before it under another name of the campaign",
+                                               "{count} attempts before it under other names of the campaign",
+                                               session.elsewhere)  # fmt: skip
     return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
 
 
