@@ -14,7 +14,7 @@ from kvgate.inventory.model import Rack
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One reason, and what to do about it. ``kind``: open, stopped, missing, unsigned, changed, agreement, expired."""
+    """One reason, and what to do about it. ``kind``: open, stopped, missing, unsigned, changed, agreement, expired, keys."""
 
     kind: str
     why: Phrase

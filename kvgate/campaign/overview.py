@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from checks.phrase import Phrase
 from kvgate.campaign import order, scopes
 from kvgate.campaign.order import Obstacle, Opening
 from kvgate.campaign.standing import VALID, Attempt, Campaign, Elsewhere, moment
@@ -56,6 +57,7 @@ class Overview:
     trusted: bool
     problems: tuple[str, ...]
     elsewhere: tuple[Elsewhere, ...] = ()
+    loud: Phrase | None = None  # that other keys count than the first attempt fixed
 
     @property
     def week(self) -> int:
@@ -69,9 +71,10 @@ class Overview:
 
 
 def overview(
-    campaign: Campaign, rack: Rack, agreement: str, at: datetime, *, trusted: bool, problems: tuple[str, ...]
-) -> Overview:
-    """Put together what there is to see."""
+    campaign: Campaign, rack: Rack, agreement: str, at: datetime, *, trusted: bool, problems: tuple[str, ...],
+    changed: Obstacle | None = None, loud: Phrase | None = None,
+) -> Overview:  # fmt: skip
+    """Put together what there is to see. ``changed`` and ``loud`` are what kvgate.campaign.frozen says of the parties' keys."""
     views = tuple(_view(campaign, gate, rack, agreement, at) for gate in GATES)
     gate = _next(views)
     plan = rack.calendar
@@ -88,11 +91,16 @@ def overview(
         revisions=len(campaign.revisions),
         gates=views,
         stopping=(*campaign.stopping(), *(one for other in campaign.elsewhere for one in other.stopping)),
-        next=None if gate is None else order.opening(campaign, gate, rack, agreement, at),
+        next=None if gate is None else _with(order.opening(campaign, gate, rack, agreement, at), changed),
         trusted=trusted,
         problems=(*problems, *(problem for one in campaign.attempts for problem in one.problems)),
         elsewhere=campaign.elsewhere,
+        loud=loud,
     )
+
+
+def _with(found: Opening, changed: Obstacle | None) -> Opening:
+    return found if changed is None else replace(found, obstacles=(changed, *found.obstacles))
 
 
 def _view(campaign: Campaign, gate: str, rack: Rack, agreement: str, at: datetime) -> GateView:

@@ -10,9 +10,9 @@ from checks.verdict import Outcome
 from kvgate import agreement as agreements
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.examine import Check
-from kvgate.certificates.issue import Judgement, met_hosts
+from kvgate.certificates.issue import Judgement, met_hosts, party_keys
 from kvgate.certificates.simulated import marked
-from kvgate.codec import Seal
+from kvgate.codec import Seal, digest
 from kvgate.errors import KvgateError, Refused
 from kvgate.evidence.check import check_folder
 from kvgate.evidence.store import Evidence
@@ -65,6 +65,8 @@ def _basis(certificate: Certificate, evidence: Evidence) -> Check:
         (say("another campaign"), found.campaign, start.campaign),
     )
     wrong = [what for what, said, there in pairs if said != there]
+    if start.ticket and (digest(start.ticket) != found.ticket or tuple(party_keys(start.ticket)) != found.parties):
+        wrong.append(say("another start ticket, or other keys of the parties"))
     return _check("basis", wrong, say("inventory, rack, agreement and gate are those of the evidence"))
 
 

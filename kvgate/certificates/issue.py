@@ -21,12 +21,14 @@ from kvgate.certificates.decision import (
     GateDecision,
     MetHost,
     Overlaid,
+    PartyKey,
     Previous,
     Resource,
     SealedEvidence,
     Sha256,
     Waiver,
 )  # fmt: skip
+from kvgate.certificates.keys import public_key
 from kvgate.certificates.simulated import marked
 from kvgate.certificates.trust import PARTIES
 from kvgate.codec import Seal, printable
@@ -34,6 +36,7 @@ from kvgate.errors import Damaged, NotAllowed
 from kvgate.evidence.store import Evidence
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
+from kvgate.ledger.chain import BY_TRUST, kept_parties
 from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger, RunRecord, StoredDecision, StoredVerdict
 
@@ -139,6 +142,7 @@ def certificate(
         boots=boots,
         ticket=run.ticket_digest,
         ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
+        parties=tuple(party_keys(run.ticket)),
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,
@@ -266,6 +270,15 @@ def _attempts(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
             ticket=other.ticket_digest,
             decision=entries[-1].hash if entries else "",
         )
+
+
+def party_keys(ticket: str) -> Iterator[PartyKey]:
+    """Every key that a start ticket fixed, by its fingerprint."""
+    for by, parties in kept_parties(ticket).items():
+        for party, keys in parties.items():
+            for key in keys:
+                fingerprint = public_key(key, f"the key of {party} in the start ticket").fingerprint
+                yield PartyKey(party=party, key=fingerprint, by="trust" if by == BY_TRUST else "inventory")
 
 
 def met_hosts(inventory: Inventory, evidence: Evidence) -> Iterator[MetHost]:

@@ -11,7 +11,7 @@ import click
 
 from checks.phrase import say
 from kvgate import agreement as agreements
-from kvgate.campaign import elsewhere, parties, standing
+from kvgate.campaign import elsewhere, frozen, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
 from kvgate.campaign.standing import Campaign
@@ -47,11 +47,11 @@ def status(inventory: Path | None, campaign: str | None, trust: Path | None, led
         named = None if inventory is None else reader.read(inventory)
         name = campaign or (campaign_of(book, None) if named is None else named.rack.campaign)
         rack = named if named is not None else _newest(book, name)
-        known = parties.trusted(named, trust)
-        documents = Documents(book, name, known, standing.now())
+        force = frozen.in_force(book, rack if rack.rack.campaign == name else None, trust, name)
+        documents = Documents(book, name, force.trust, standing.now())
         found = overview(
             _campaign(book, name, rack, documents), rack.rack, _agreement(book, name, named), documents.at,
-            trusted=known is not None, problems=tuple(documents.problems),
+            trusted=force.trust is not None, problems=tuple(documents.problems), changed=force.changed, loud=force.loud,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(shown.as_json(found, Reader(language())), ensure_ascii=False))

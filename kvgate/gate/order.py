@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,9 @@ from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.certificates.keys import Signer
+    from kvgate.certificates.trust import Trust
     from kvgate.gate.session import GateSession
+    from kvgate.ledger.chain import Parties
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, SeenRow
 
@@ -32,9 +34,12 @@ class Allowed:
     signer: Signer | None = None
     elsewhere: int = 0  # attempts at this gate on this rack under other names
     recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []
+    parties: Parties = field(default_factory=dict)  # the keys that count, for the start ticket
+    loud: Phrase | None = None  # that others count than the first attempt fixed
 
     def tell(self, session: GateSession) -> None:
         """Let the session of the run know it."""
+        session.loud = self.loud
         session.before, session.elsewhere, session.recognised = self.before, self.elsewhere, self.recognised
 
     def sign(self, ledger: Ledger, run: RunHandle) -> None:
@@ -49,16 +54,17 @@ def allowed(
     options: Options, inventory: Inventory, agreement: Agreement, ledger: Ledger, resumed: str | None = None
 ) -> Allowed:
     """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
-    from kvgate.campaign import elsewhere, order, parties
+    from kvgate.campaign import elsewhere, frozen, order
     from kvgate.campaign.documents import Documents
 
     rack, at = inventory.rack, datetime.now(UTC)
-    trust = parties.trusted(inventory, options.trust)
-    documents = Documents(ledger, rack.campaign, trust, at)
+    force = frozen.in_force(ledger, inventory, options.trust, rack.campaign)
+    documents = Documents(ledger, rack.campaign, force.trust, at)
     campaign = elsewhere.read(ledger, inventory, documents)
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
-    if opening.obstacles:
-        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in opening.obstacles))
+    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles]
+    if obstacles:
+        raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
     known = [other.campaign for other in campaign.elsewhere]
 
@@ -68,11 +74,12 @@ def allowed(
         return elsewhere.met(ledger, rack.campaign, cards(rows), documents, simulated=rack.simulated, known=known)
 
     return Allowed(
-        campaign.head, before, _signer(options, inventory), len(elsewhere.before(campaign, options.gate)), recognised
-    )
+        campaign.head, before, _signer(options, force.trust), len(elsewhere.before(campaign, options.gate)), recognised,
+        force.kept, force.loud,
+    )  # fmt: skip
 
 
-def _signer(options: Options, inventory: Inventory) -> Signer | None:
+def _signer(options: Options, trust: Trust | None) -> Signer | None:
     if options.key is None:
         if options.party is not None:
             raise NotAllowed(say("--party says whose --key signs the start ticket: give both, or none"))
@@ -81,7 +88,7 @@ def _signer(options: Options, inventory: Inventory) -> Signer | None:
         raise NotAllowed(say("--key signs the start ticket: say whose it is with --party vendor or --party customer"))
     from kvgate.campaign import parties
 
-    return parties.signer_of(options.key, options.party, parties.trusted(inventory, options.trust), _no_passphrase)
+    return parties.signer_of(options.key, options.party, trust, _no_passphrase)
 
 
 def _no_passphrase(path: Path) -> str:

@@ -86,6 +86,7 @@ class GateSession:
     recognised: Callable[[Sequence[SeenRow]], list[Phrase]] | None = (
         None  # why who answers was stopped under another name
     )
+    loud: Phrase | None = None  # that other keys of the parties count than the first attempt fixed
     unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
     ended: Phrase | None = None  # why the run ended before everything was judged
     interrupted: bool = False  # it ended so, and that is stored

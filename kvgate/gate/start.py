@@ -268,6 +268,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         operator=operator(),
         simulated=prepared.inventory.rack.simulated,
         after=allowed.head[0],
+        parties=allowed.parties,
     )
     try:
         allowed.sign(ledger, session.run)
@@ -290,6 +291,7 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,
         "attempt": run.attempt,
+        "ticket": run.ticket,
     }
     return Evidence.create(prepared.options.evidence, run.id, start)
 

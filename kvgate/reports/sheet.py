@@ -140,6 +140,9 @@ def _digests(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]
     )
     yield read("inventory"), found.configured("inventory")
     yield read("code"), found.configured("code")
+    for one in found.parties:
+        where = read("operator's trust file") if one.by == "trust" else read("inventory")
+        yield read("key of {party} ({where})", party=one.party, where=where), one.key
     yield read("decision log"), f"{found.log.seq}: {found.log.hash}"
     if found.previous is not None:
         yield read("gate before"), f"{found.previous.gate}: {found.previous.document}"

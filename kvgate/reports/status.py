@@ -16,6 +16,7 @@ from checks.verdict import Outcome
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
+from kvgate.reports import lines
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.terminal import STYLE, console
 from kvgate.reports.wrapping import Sentence
@@ -188,6 +189,7 @@ def _remarks(found: Overview, read: Reader) -> Iterator[str]:
         yield read(
             "whose signatures count is not known here: nothing signed was weighed (--trust FILE, or KVGATE_TRUST)"
         )
+    yield from lines.loud(found.loud)
     for problem in found.problems:
         yield f"! {problem}"
 
@@ -207,6 +209,7 @@ def as_json(found: Overview, read: Reader) -> dict[str, Any]:
         "acceptance": found.acceptance,
         "revisions": found.revisions,
         "trusted": found.trusted,
+        "other_keys": None if found.loud is None else str(found.loud),
         "ended": bool(found.stopping),
         "gates": [_gate_json(view) for view in found.gates],
         "attempts": [_attempt_json(one) for view in found.gates for one in view.attempts],

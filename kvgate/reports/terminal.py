@@ -183,7 +183,8 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
             line += read("; ") + read.ngettext("{count} attempt before it under another name of the campaign",
                                                "{count} attempts before it under other names of the campaign",
                                                session.elsewhere)  # fmt: skip
-    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
+    rule = Rule(title, align="left", style=STYLE[decision.outcome])
+    return Group(rule, Sentence(line), *(Sentence(one, style="yellow") for one in lines.loud(session.loud)))
 
 
 def _alike(group: grouping.Alike, read: Reader) -> RenderableType:
