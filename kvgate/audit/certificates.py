@@ -17,7 +17,7 @@ from kvgate.certificates.envelope import LIMIT, Envelope
 from kvgate.certificates.quorum import weigh
 from kvgate.certificates.trust import Trust
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Refused
+from kvgate.errors import NotAllowed, Refused, because
 from kvgate.ledger.audit import anchored
 from kvgate.ledger.chain import GENESIS
 from kvgate.ledger.clocks import TWO_MACHINES
@@ -56,7 +56,7 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
             yield Source(str(path), first_bytes(path, LIMIT + 1), anchor)
         except OSError as error:
             raise NotAllowed(
-                say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+                say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))
             ) from error
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from checks.phrase import Phrase, listed, plain, say
+from checks.phrase import Phrase, joined, listed, plain, say
 from kvgate.campaign.scopes import touching
 from kvgate.campaign.standing import Attempt, Campaign, Elsewhere
 from kvgate.inventory.calendar import GATES
@@ -64,6 +64,9 @@ def _elsewhere(other: Elsewhere) -> list[Obstacle]:
             "for the campaign does not change that; it is known by {parts}",
             campaign=other.campaign, gate=run.gate, attempt=run.attempt, run=run.id, parts=_known_by(other),
         )  # fmt: skip
+        if (held := _held(attempt)) is not None:
+            found.append(Obstacle("stopped", joined([why, held]), _make_it_count(attempt)))
+            continue
         do = say(
             "both parties reopen it: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate "
             "cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
@@ -141,12 +144,34 @@ def _stopped(attempt: Attempt) -> Obstacle:
             "attempt {attempt} at {gate} (run {run}) ended early after {count} verdicts had come to STOP: that counts as a STOP",
             gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
         )  # fmt: skip
+    if (held := _held(attempt)) is not None:
+        return Obstacle("stopped", joined([why, held]), _make_it_count(attempt))
     do = say(
         "mend what stopped it (kvgate show {run}), then both parties reopen the campaign: kvgate reopen --reason '...' "
         "--key FILE --party NAME, and kvgate cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
         run=run.id,
     )
     return Obstacle("stopped", why, do)
+
+
+def _held(attempt: Attempt) -> Phrase | None:
+    """Why what both parties may have signed about a STOP does not count; None where nothing is there."""
+    idle = [one.why for one in attempt.waivers if not one.counts and one.why is not None]
+    if attempt.unopened is None and idle:
+        return say("a waiver is there: {why}", why=idle[-1])
+    return attempt.unopened
+
+
+def _make_it_count(attempt: Attempt) -> Phrase:
+    if attempt.untrusted:
+        return say(
+            "name a trust file: --trust FILE (or KVGATE_TRUST), or put both parties' public keys where the inventory says"
+        )
+    return say(
+        "see whose signature is missing or does not count (kvgate status --trust FILE), and co-sign: kvgate cosign FILE; or sign "
+        "anew: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME",
+        campaign=attempt.run.campaign,
+    )
 
 
 def _missing(campaign: Campaign, gate: str) -> Obstacle:

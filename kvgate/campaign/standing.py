@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from checks.phrase import Phrase
 from checks.verdict import Outcome
 from kvgate.campaign import scopes, seen
 from kvgate.campaign.documents import Certified, Documents
@@ -42,6 +43,8 @@ class Attempt:
     ticket: str | None  # who signed the start ticket
     seen: Mapping[Place, Seen] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
+    untrusted: bool = False  # it was not known whose signatures count
 
     @property
     def open(self) -> bool:
@@ -181,4 +184,5 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
         documents.certified(run), documents.ticket(run), seen.stored(ledger.seen(run)), standing.problems,
+        documents.unopened(run), documents.trust is None,
     )  # fmt: skip

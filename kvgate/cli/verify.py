@@ -17,7 +17,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.cli import options, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Unproven
+from kvgate.errors import NotAllowed, Unproven, because
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
 
@@ -178,9 +178,7 @@ def _bytes(path: Path) -> bytes:
     try:
         return first_bytes(path, envelopes.LIMIT + 1)
     except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise NotAllowed(say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))) from None
 
 
 @click.command(

@@ -148,6 +148,8 @@ def _about(one: Attempt, read: Reader) -> Iterator[str]:
         yield read.ngettext("{count} verdict stopped", "{count} verdicts stopped", one.stops)
     if one.reopened is not None:
         yield read("reopened by both parties")
+    if one.unopened is not None:
+        yield read.phrase(one.unopened)
     for waiver in one.waivers:
         places = read(", ").join(dict.fromkeys(clause for clause, _ in waiver.places()))
         if waiver.counts:
