@@ -46,7 +46,7 @@ def in_force(ledger: Ledger, inventory: Inventory | None, file: Path | None, cam
     first = _first(ledger, inventory, campaign)
     if first is None:
         return InForce(given or ordered, kept)
-    run, keys = first
+    run, by, keys = first
     if given is not None:
         return InForce(given, kept, loud=_by_trust(given, run, keys))
     differs = (
@@ -55,11 +55,13 @@ def in_force(ledger: Ledger, inventory: Inventory | None, file: Path | None, cam
         else [_other(party, ordered, keys) for party in PARTIES if not _same(party, ordered, keys)]
     )
     changed = _changed(run, differs) if differs else None
+    if ordered is None and by == BY_TRUST:  # that file was somebody's own decision, for his own run
+        return InForce(None, kept)
     return InForce(_trust(run, keys), kept, changed)
 
 
-def _first(ledger: Ledger, inventory: Inventory | None, campaign: str) -> tuple[RunRecord, Keys] | None:
-    """Return the oldest attempt of the campaign, or on its rack under another name, that fixed keys, with these."""
+def _first(ledger: Ledger, inventory: Inventory | None, campaign: str) -> tuple[RunRecord, str, Keys] | None:
+    """Return the oldest attempt of the campaign, or on its rack under another name, that fixed keys, with their source and these."""
     runs = ledger.runs(campaign)
     if inventory is not None:
         racks = Racks(ledger)
@@ -67,8 +69,9 @@ def _first(ledger: Ledger, inventory: Inventory | None, campaign: str) -> tuple[
         runs = sorted({run.id: run for run in (*runs, *same)}.values(), key=lambda run: run.seq)
     for run in runs:
         kept = kept_parties(run.ticket)
-        if keys := kept.get(BY_INVENTORY) or kept.get(BY_TRUST):
-            return run, keys
+        for by in (BY_INVENTORY, BY_TRUST):
+            if keys := kept.get(by):
+                return run, by, keys
     return None
 
 

@@ -197,3 +197,10 @@ def test_keys_changed_in_the_ledger_are_found(desk: Desk) -> None:
             connection.execute(text(f'drop trigger "{name}"'))
         connection.execute(text("update run set ticket = :ticket"), {"ticket": other})
     assert any("not what its start ticket says" in one for one in desk.ledger.check())
+
+
+def test_a_trust_file_of_one_run_is_not_the_next_operator_s(desk: Desk) -> None:
+    for party in ("vendor", "customer"):
+        (desk.folder / f"{party}.pub").unlink()
+    desk.run("G1", trust=signers(desk.folder, desk.vendor, desk.customer))
+    assert desk.force().trust is None

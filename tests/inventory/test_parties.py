@@ -60,6 +60,7 @@ def test_a_key_that_is_not_there_is_named_with_its_path(folder: Path, side: str)
 
 def test_a_simulated_rack_may_do_without_and_still_not_with_a_bad_one(folder: Path) -> None:
     (folder / "keys" / "vendor.pub").unlink()
+    (folder / "keys" / "customer.pub").unlink()
     assert faults(folder, written(nodes=1)) == []
     (folder / "keys" / "vendor.pub").write_text("garbage")
     assert [fault.where for fault in faults(folder, written(nodes=1))] == ["parties.vendor.key"]
