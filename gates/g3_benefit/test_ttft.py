@@ -8,25 +8,25 @@ from checks.serving import judging, sensitivity, trials
 from gates.g3_benefit.experiment import cells
 
 
-def _earlier(concurrency, measure, terms, decide):
-    where, held, trial = cells(concurrency, terms)
+def _earlier(concurrency, measure, baseline, terms, decide):
+    where, held, trial = cells(concurrency, terms, baseline)
     least = terms["least"]
     shown = sensitivity.sees(where, concurrency.level, held, terms["small"], terms["large"], least)
     decide(sensitivity.backed(judging.ttft(measure(trial), where, held, least), shown))
 
 
 @pytest.mark.clause("G3.3.1")
-def test_first_token_comes_earlier(concurrency, measure, terms, decide):
-    _earlier(concurrency, measure, terms, decide)
+def test_first_token_comes_earlier(concurrency, measure, baseline, terms, decide):
+    _earlier(concurrency, measure, baseline, terms, decide)
 
 
 @pytest.mark.clause("G3.3.2")
-def test_first_token_comes_earlier_in_other_shapes(concurrency, measure, terms, decide):
-    _earlier(concurrency, measure, terms, decide)
+def test_first_token_comes_earlier_in_other_shapes(concurrency, measure, baseline, terms, decide):
+    _earlier(concurrency, measure, baseline, terms, decide)
 
 
 @pytest.mark.clause("G3.6.1")
-def test_both_arms_beat_computing_anew(concurrency, measure, terms, decide):
-    where, held, trial = cells(concurrency, terms)
+def test_both_arms_beat_computing_anew(concurrency, measure, baseline, terms, decide):
+    where, held, trial = cells(concurrency, terms, baseline)
     anew = trials.recomputed(where, where.arm("recompute"), concurrency.level)
     decide(judging.ceiling(measure(trial), measure(anew), where, concurrency.level, held))

@@ -10,8 +10,7 @@ from typing import Any
 
 from checks.serving.limits import Limits, limits
 from checks.serving.site import Site
-from gates.g3_benefit import experiment
-from kvgate.inventory import reader
+from kvgate.inventory import experiment, reader
 from lab.inventory import text
 from lab.rack import build, fingerprint, host_key
 from tests.gates.harness import agreement
