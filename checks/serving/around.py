@@ -78,16 +78,16 @@ def read(facts: Mapping[str, Any], side: Side) -> Around:
 def causes(looked: Sequence[Around]) -> list[Phrase]:
     """What was seen beside the rounds that may explain why they differ."""
     found = []
-    disks = [health.celsius for one in looked for health in one.disk if health is not None and health.celsius is not None]
+    disks = [
+        health.celsius for one in looked for health in one.disk if health is not None and health.celsius is not None
+    ]
     if disks and max(disks) - min(disks) >= _WARMER:
         found.append(say("the disk went from {low} to {high} C", low=min(disks), high=max(disks)))
     if lost := [one for one in looked if _more_errors(one)]:
         found.append(say("the disk counted new media errors in {count} rounds", count=len(lost)))
     heat = [max(told) for one in looked for cards in one.cards if cards is not None and (told := _hottest(cards))]
     if heat and max(heat) - min(heat) >= _WARMER:
-        found.append(
-            say("the hottest accelerator went from {low:.0f} to {high:.0f} C", low=min(heat), high=max(heat))
-        )
+        found.append(say("the hottest accelerator went from {low:.0f} to {high:.0f} C", low=min(heat), high=max(heat)))
     if slowed := [one for one in looked if _slowed(one)]:
         found.append(say("accelerators were slowed by heat in {count} rounds", count=len(slowed)))
     return found
@@ -106,7 +106,9 @@ def _slowed(one: Around) -> bool:
     before, after = one.cards
     if after is not None and any(card.slowed not in (None, "no") for card in after.cards):
         return True
-    first = {} if before is None else {(card.name, name): value for card in before.cards for name, value in card.thermal}
+    first = (
+        {} if before is None else {(card.name, name): value for card in before.cards for name, value in card.thermal}
+    )
     rows = [] if after is None else [(card.name, name, value) for card in after.cards for name, value in card.thermal]
     known = [(first.get((card, name)), value) for card, name, value in rows]
     return any(old is not None and value is not None and value > old for old, value in known)

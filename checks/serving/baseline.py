@@ -39,10 +39,8 @@ class ReadAlone:
     def __call__(self, facts: Mapping[str, Any]) -> Alone:
         """Read it."""
         looked = around.read(facts, self.side)
-        if self.side.store:
-            found = rounds.arm(facts, self.site, self.side, self.concurrency)
-        else:
-            found = rounds.anew(facts, self.site, self.side)
+        site, side = self.site, self.side
+        found = rounds.arm(facts, site, side, self.concurrency) if side.store else rounds.anew(facts, site, side)
         return Alone(rounds.number_of(found.client.prompt_set), self.concurrency, found, looked)
 
 

@@ -253,7 +253,10 @@ def ceiling(
     required = criteria.beats_recompute(None, None, None, lower=True).required
     reasons = [*unfit(made, limits.rules)]
     for one in anew.facts:
-        reasons += [*one.silent, *loaded(one, site, concurrency, limits)]
+        wrong = tuple(
+            row for row in rows(one, limits) if row.holds is False
+        )  # what it computed, where the engine tells it
+        reasons += [*one.silent, *loaded(one, site, concurrency, limits), *(unproven(wrong) if wrong else ())]
     if reasons:
         return Verdict.undecided(several(reasons), required)
     told = [figures(one.run, concurrency) for one in anew.facts]

@@ -68,9 +68,7 @@ def _told(
     found = list(reasons)
     if len(made) < wanted or len(made) < 2:
         found.append(say("{count} rounds, wanted at least {wanted}", count=len(made), wanted=max(wanted, 2)))
-    found += [
-        say("round {round}: {why}", round=number, why=several(one.faults)) for number, one in made if one.faults
-    ]
+    found += [say("round {round}: {why}", round=number, why=several(one.faults)) for number, one in made if one.faults]
     return [one.figures for _, one in made if one.figures is not None], found
 
 
@@ -132,10 +130,15 @@ def _needed(points: Callable[[int], tuple[float, float]], width: float) -> Phras
     while fewest < most:
         middle = (fewest + most) // 2
         fewest, most = (fewest, middle) if max(points(middle)) <= width else (middle + 1, most)
-    return say("about {rounds} rounds would do (`rounds`, `more_rounds` of the workload), or more requests a round", rounds=most)
+    return say(
+        "about {rounds} rounds would do (`rounds`, `more_rounds` of the workload), or more requests a round",
+        rounds=most,
+    )
 
 
-def reproduced(measured: Measured[Round], baseline: Verdict | None, site: Site, limits: Limits, percent: float) -> Verdict:
+def reproduced(
+    measured: Measured[Round], baseline: Verdict | None, site: Site, limits: Limits, percent: float
+) -> Verdict:
     """The local arm gives, in the medians of its rounds, what it gave by itself when its baseline was measured."""
     required = criteria.reproduces(say("TTFT p50"), None, None, percent).required
     made = [(one.number, cell(one.local, site, one.concurrency, limits)) for one in measured.facts]
@@ -163,5 +166,7 @@ def _changes(now: dict[str, float], known: dict[str, float]) -> tuple[Quantity, 
 
 def fastest(verdicts: Iterable[Verdict | None], name: str) -> float | None:
     """The largest number of a name among verdicts that measured it, whatever they came to; None where none did."""
-    values = [one.value for verdict in verdicts if verdict is not None for one in verdict.quantities if one.name == name]
+    values = [
+        one.value for verdict in verdicts if verdict is not None for one in verdict.quantities if one.name == name
+    ]
     return max(values, default=None)

@@ -13,7 +13,11 @@ from kvgate.inventory.experiment import site
 def _rounds(concurrency, role, terms):
     where = site(concurrency.rack, concurrency.shape)
     side = where.arm(role)
-    return where, held_alone(terms, where, bool(side.store)), alone(where, side, concurrency.level, int(terms["rounds"]))
+    return (
+        where,
+        held_alone(terms, where, bool(side.store)),
+        alone(where, side, concurrency.level, int(terms["rounds"])),
+    )
 
 
 @pytest.mark.clause("G2.6.1")

@@ -31,7 +31,8 @@ def _measured(rack, where, baseline, beyond):
         name = say("the fastest read that G2 measured on {mount}", mount=side.mount)
         found.append((side.role, name, None if reads is None else reads * beyond))
     ports = [nic.name for nic in rack.hosts[where.array.host].nics if nic.role == "storage"]
-    bits = [standing.fastest([baseline("G2.2.2", f"{where.array.host}:{port}")], "bits per second") for port in ports]
-    if bits and None not in bits:  # an array that lets nobody measure has its ports' rate all the same
+    told = [standing.fastest([baseline("G2.2.2", f"{where.array.host}:{port}")], "bits per second") for port in ports]
+    bits = [one for one in told if one is not None]
+    if bits and len(bits) == len(told):  # an array that lets nobody measure has its ports' rate all the same
         found.append((where.array.role, say("the link as G2 measured it"), sum(bits) / 8 * beyond))
     return tuple(found)

@@ -19,8 +19,8 @@ from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.certificates.keys import Signer
-    from kvgate.ledger.repository import Ledger
     from kvgate.evidence.store import Evidence
+    from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, RunRecord
 
 

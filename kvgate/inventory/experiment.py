@@ -6,7 +6,7 @@ from checks.block.criteria import payload_rate
 from checks.phrase import Phrase, say
 from checks.serving.site import Server, Side, Site
 from kvgate.inventory.model import Rack
-from kvgate.inventory.serving import Arm, Instance, Shape
+from kvgate.inventory.serving import Arm, Instance, Serving, Shape
 from kvgate.inventory.subjects import below, promised
 
 #: What a device may give beyond its data sheet before its counter cannot be true.
@@ -14,9 +14,8 @@ _BEYOND_SHEET = 1.25
 
 
 def site(rack: Rack, shape: str) -> Site:
-    """One shape of the rack with everything that its trials need."""
-    serving = rack.serving
-    assert serving is not None
+    """One shape of the rack with everything that its trials need. Raises LookupError where nothing is served."""
+    serving = _serving(rack)
     found, work, model = serving.shapes[shape], serving.workload, serving.model
     return Site(
         shape=shape,
@@ -53,10 +52,15 @@ def site(rack: Rack, shape: str) -> Site:
     )
 
 
+def _serving(rack: Rack) -> Serving:
+    if rack.serving is None:
+        raise LookupError("the inventory has no serving section")
+    return rack.serving
+
+
 def _busy(rack: Rack, shape: Shape) -> tuple[tuple[str, Server], ...]:
     """Engines of every other shape: they would hold the accelerators."""
-    assert rack.serving is not None
-    others = [one for one in rack.serving.shapes.values() if one is not shape]
+    others = [one for one in _serving(rack).shapes.values() if one is not shape]
     return tuple((arm.host, _server(one)) for other in others for arm in other.arms.values() for one in arm.instances)
 
 

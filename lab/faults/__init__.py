@@ -15,6 +15,7 @@ def every() -> dict[str, Fault]:
     """Return all faults by name. Raises ValueError when two share a name."""
     from lab.faults import (
         accelerators,
+        baselines,
         connections,
         disks,
         fabric,
@@ -41,6 +42,7 @@ def every() -> dict[str, Fault]:
         volumes,
         fabric,
         files,
+        baselines,
         serving,
     ):
         for fault in module.FAULTS:
