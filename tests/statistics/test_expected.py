@@ -46,5 +46,5 @@ def test_more_rounds_and_a_smaller_ratio_make_it_narrower() -> None:
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 0.0], [1.0, -1.0], [1.0, float("nan")]])
 def test_a_shake_needs_two_positive_rounds(values: list[float]) -> None:
-    with pytest.raises(ValueError, match="wanted|no values|finite|positive"):
+    with pytest.raises(ValueError, match=r"wanted|no values|finite|positive"):
         shake(values)
