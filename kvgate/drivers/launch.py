@@ -6,7 +6,8 @@ standard library. Usage: ``python3 launch.py OPTIONS``, a JSON object:
 - ``version``: the words that print the tool's version; ``argv``: the tool's words, run without a shell, ``{dataset}`` in them
   standing for the file of prompts and ``{folder}`` for the folder of results; ``environment`` is added to its environment;
 - ``seed``, ``set``, ``count``, ``tokens``, ``ids`` [low, high): the prompts, the same lists of token ids as kvgate's client's;
-  each stands in a line of the dataset, a copy of the object ``row`` with the list as its ``prompt``;
+  each stands in a copy of the object ``row`` as its ``prompt``; the dataset has one such object a line (``form`` lines), or one
+  session with one payload each (``form`` sessions, the inputs.json of aiperf);
 - ``results``: names of the files that the tool writes; ``limit``: seconds after which it is ended.
 
 The document tells both clocks before and after the tool, its exit status and last words, processor time, and how late this
@@ -33,7 +34,14 @@ from kvgate.drivers.prompts import instant, prompt, rounded
 VERSION = 1
 _OPTIONS = {
     "version": list, "argv": list, "environment": dict, "seed": int, "set": str, "count": int, "tokens": int, "ids": list,
-    "row": dict, "results": list, "limit": float,
+    "row": dict, "form": str, "results": list, "limit": float,
+}  # fmt: skip
+# Before the first prompt, between two of them, after the last.
+_FORMS = {
+    "lines": ("", "\n", "\n"),
+    "sessions": (
+        '{"data":[{"session_id":"p0","payloads":[', ']},{"session_id":"pNUMBER","payloads":[', "]}]}\n"
+    ),
 }  # fmt: skip
 _BEAT = 0.02  # seconds between two looks at the tool, and at whether this process still keeps up
 _POLITE = 10.0  # seconds that the tool has to end after it was told to
@@ -69,15 +77,18 @@ class Launch:
     def _dataset(self) -> str:
         """Write the dataset and return the SHA-256 of its prompts."""
         options, digest = self.options, hashlib.sha256()
+        before, between, after = _FORMS[options["form"]]
         with open(self._dataset_name(), "w", encoding="utf-8") as file:
             for index in range(options["count"]):
                 ids = prompt(options["seed"], options["set"], index, options["tokens"], *options["ids"])
                 digest.update(json.dumps(ids, separators=(",", ":")).encode() + b"\n")
-                file.write(json.dumps(dict(options["row"], prompt=ids), separators=(",", ":")) + "\n")
+                row = json.dumps(dict(options["row"], prompt=ids), separators=(",", ":"))
+                file.write((between if index else before).replace("NUMBER", str(index)) + row)
+            file.write(after)
         return digest.hexdigest()
 
     def _dataset_name(self) -> str:
-        return os.path.join(self.folder, "prompts.jsonl")
+        return os.path.join(self.folder, "prompts.json" + ("l" if self.options["form"] == "lines" else ""))
 
     def _version(self) -> str:
         try:
@@ -178,8 +189,13 @@ def options(text: str) -> Dict[str, Any]:
             raise ValueError(f"{name} is {value!r}")
     low, high = table["ids"]
     words = [*table["version"], *table["argv"], *table["results"], *table["environment"].values()]
-    if not table["argv"] or not table["version"] or not all(isinstance(word, str) for word in words):
-        raise ValueError("version, argv, results and environment are words")
+    if (
+        table["form"] not in _FORMS
+        or not table["argv"]
+        or not table["version"]
+        or not all(isinstance(word, str) for word in words)
+    ):
+        raise ValueError("form is unknown, or version, argv, results or environment are no words")
     if any(os.path.basename(name) != name for name in table["results"]):
         raise ValueError(f"results {table['results']}, wanted names of files in the folder")
     if min(table[name] for name in ("count", "tokens", "limit")) <= 0 or not 0 <= low < high <= 1 << 32:

@@ -44,7 +44,6 @@ def test_an_arm_knows_its_host_and_role() -> None:
         ("store: {kind: lmcache-fs", "store: {kind: lmcache-local-disk", "finds none of its files"),
         ("prompt_tokens: 32768", "prompt_tokens: 128", "less than a chunk"),
         ("concurrencies: [8, 16, 32]", "concurrencies: [8, 8]", "[8, 8]"),
-        ("client: kvgate", "client: vllm", "vllm without client_version"),
         ("          role: local", "          role: nfs", "0 arms of role local"),
         ("mount: /mnt/nvme0", "mount: /mnt/other", "/mnt/nvme0/kv"),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0", "/mnt/nvme0"),
