@@ -60,8 +60,7 @@ def as_ordered(driver: Driver) -> Callable[[str], Phrase | None]:
     """The tool has a version that is known and that the inventory orders."""
 
     def must(found: str) -> Phrase | None:
-        wrong = _other_version(TOOLS[driver.tool], driver, found)
-        return None if wrong is None else say("{reason}", reason=wrong)
+        return _other_version(TOOLS[driver.tool], driver, found)
 
     return must
 

@@ -71,6 +71,12 @@ def _driver(document: Document, serving: Serving) -> Iterator[Fault]:
             found = say("{names} for kvgate's own client", names=", ".join(given))
             yield document.fault(place, found, say("none of them: it is sent to the load host as it is"))
         return
+    if driver.tool == "guidellm":
+        found = say("guidellm, which asks texts only and drops requests that are under way at its end")
+        yield document.fault(
+            (*place, "tool"), found, say("another tool; a result of guidellm is read by kvgate figures")
+        )
+        return
     wants = ("version", "folder", "tokenizer") if driver.tool in _TOKENIZED else ("version", "folder")
     for name in wants:
         if getattr(driver, name) is None:
