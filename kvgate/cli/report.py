@@ -11,7 +11,7 @@ import click
 import pandas as pd
 
 from checks.phrase import say
-from kvgate.cli import complete, speech
+from kvgate.cli import complete, options, speech
 from kvgate.cli.again import session_again
 from kvgate.errors import NotAllowed, Refused, Unwritable
 from kvgate.gate import options as gate_options
@@ -36,17 +36,8 @@ from kvgate.reports.page import page
     "--html", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
     help=speech.read("where the page is written; a file that is there is replaced"),
 )  # fmt: skip
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help=speech.read("where runs are kept"),
-)  # fmt: skip
-@click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
+@options.evidence(speech.read("where runs are kept"))
+@options.LEDGER
 def report(runs: tuple[str, ...], target: Path, evidence: Path, ledger: str) -> None:
     """Write a report."""
     read = Reader(language())

@@ -70,6 +70,10 @@ class Trials:
         self._transport, self._watch, self._mark = transport, watch, mark
         self._tell = tell or (lambda _: None)
         self._done = 0.0
+        self._begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
+        for line in self._evidence.notes(f"{ROUND}-begun"):
+            if isinstance(number := line.get("number"), int):
+                self._begun[str(line.get("trial"))] = max(number, self._begun.get(str(line.get("trial")), 0))
         self.left: list[Phrase] = []  # what could not be cleaned up
 
     def run(self) -> Tried:
@@ -135,13 +139,8 @@ class Trials:
             if enough or counted >= trial.most or (fresh and rounds and rounds[-1].failed is not None):
                 return
             fresh = True
-            yield self._next(trial)
-
-    def _next(self, trial: Trial[Any]) -> int:
-        begun = [
-            line.get("number") for line in self._evidence.notes(f"{ROUND}-begun") if line.get("trial") == trial.key
-        ]
-        return max([number for number in begun if isinstance(number, int)], default=0) + 1
+            number = self._begun[trial.key] = self._begun.get(trial.key, 0) + 1
+            yield number
 
     # ---- one round
 
