@@ -16,6 +16,7 @@ from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.machine import Reply
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
+from lab.soak.worker import SoakHost
 
 
 @lru_cache(maxsize=512)
@@ -39,6 +40,7 @@ class LoadHost:
     boot: str = ""
     flaws: tuple[Flaw, ...] = ()
     serving: ServingHost | None = None
+    soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets)
@@ -48,6 +50,8 @@ class LoadHost:
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.soak is not None and (asked := self.soak.answer(line)) is not None:
+            return asked
         if self.serving is not None and (found := self.serving.answer(line)) is not None:
             return found
         try:
