@@ -163,9 +163,10 @@ def _own(name: str, words: list[str], place: Mapping[str, str], soak: Soak) -> d
 def _verify(one: Verify, number: int, mount: str) -> dict[str, Any]:
     """Write the file and read it all back, every block against its checksum; the first that is wrong ends it."""
     folder = _folder(one.path)
+    file = f"{folder}/verify-{one.host}{number or ''}"
     words = [
-        "fio", "--name=verify", f"--filename={folder}/verify-{one.host}{number or ''}", f"--size={one.size}", f"--bs={one.block}",
-        "--rw=write", "--ioengine=libaio", "--iodepth=4", "--direct=1", f"--rate={one.rate}", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
+        "fio", "--name=verify", f"--filename={file}", f"--size={one.size}", f"--bs={one.block}", "--rw=write", "--ioengine=libaio",
+        "--iodepth=4", "--direct=1", f"--rate={one.rate}", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
         "--verify_dump=0", "--randrepeat=0", "--fallocate=none", "--end_fsync=1", "--group_reporting", "--output-format=json",
     ]  # fmt: skip
     limit = max(one.every - 60.0, 60.0)

@@ -40,8 +40,8 @@ class _Soak:
 
     @property
     def over(self) -> float:
-        """Second of the soak at which it ends: when its last line is written."""
-        return self.segments[-1][-1][0] if self.ended is None else self.ended
+        """Second of the soak at which it has ended: its last line is written by then."""
+        return float(self.plan["seconds"]) + 1.0 if self.ended is None else self.ended
 
 
 @dataclass
@@ -94,14 +94,16 @@ class SoakHost:
         soak = self.soaks[at]
         if soak.begun is not None:
             return {**self._status(at), "did": "attached"}
-        soak.begun = (time.monotonic(), datetime.now(UTC))
-        clock = Begin(soak.begun[1], soak.begun[0], self.boot, soak.worker, soak.text, self.captured)
-        soak.segments = written(soak.plan, 1, self.troubles, step=_STEP, clock=clock)
-        return {**self._status(at), "did": "started", "tried": []}
+        told = self._status(at)
+        soak.begun = (
+            time.monotonic(),
+            datetime.now(UTC),
+        )  # what it will write is made up when somebody asks: others begin meanwhile
+        return {**told, "did": "started", "tried": [], **self._running(soak)}
 
     def _stop(self, at: str) -> dict[str, Any]:
         soak = self.soaks[at]
-        if soak.begun is not None and self._reached(soak) < soak.over:
+        if self._there(soak) and self._reached(soak) < soak.over:
             soak.ended = self._reached(soak)
             soak.segments = self._cut(soak)
         return {**self._status(at), "did": "stopped", "left": 0}
@@ -122,6 +124,9 @@ class SoakHost:
         """What stands in each segment by now."""
         if soak.begun is None:
             return []
+        if not soak.segments:
+            clock = Begin(soak.begun[1], soak.begun[0], self.boot, soak.worker, soak.text, self.captured)
+            soak.segments = written(soak.plan, 1, self.troubles, step=_STEP, clock=clock)
         reached = self._reached(soak)
         whole = ["".join(raw for at, raw in part if at <= reached).encode("ascii") for part in soak.segments]
         return [raw for raw in whole if raw]
@@ -148,17 +153,18 @@ class SoakHost:
             "exit": {}, "rebooted": False, "segments": [[n, len(raw)] for n, raw in enumerate(self._there(soak), start=1)],
             "state": "absent",
         }  # fmt: skip
-        if soak.begun is not None:
-            origin = {"boot": self.boot, "mono": round(soak.begun[0], 6), "utc": _utc(soak.begun[1])}
-            found |= {
-                "origin": origin,
-                "started": {**origin, "pid": 4242, "start": "1000", "unit": "system"},
-                "state": "running",
-            }
-            if self._reached(soak) >= soak.over:
-                why = "planned" if soak.ended is None else "stopped"
-                found |= {"state": "ended", "exit": {**origin, "status": 0, "why": why, "seq": len(soak.segments[-1])}}
+        found |= self._running(soak)
+        if soak.begun is not None and self._reached(soak) >= soak.over:
+            why = "planned" if soak.ended is None else "stopped"
+            found |= {"state": "ended", "exit": {**found["origin"], "status": 0, "why": why}}
         return found
+
+    def _running(self, soak: _Soak) -> dict[str, Any]:
+        if soak.begun is None:
+            return {}
+        origin = {"boot": self.boot, "mono": round(soak.begun[0], 6), "utc": _utc(soak.begun[1])}
+        unit = {**origin, "pid": 4242, "start": "1000", "unit": "system"}
+        return {"origin": origin, "started": unit, "state": "running"}
 
     def _read(self, soak: _Soak, number: int, offset: int, most: int) -> Reply:
         there = self._there(soak)
