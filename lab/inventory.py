@@ -39,7 +39,8 @@ def text(
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
     for platform in sorted({ordered.platform for ordered, _, _ in hosts if ordered.role == "node"}):
-        parts.append(_form("profile", platform=platform, accelerators=cards[platform], nqn=NQN))
+        nfs = _form("nfs") if any(ordered.nfs for ordered, _, _ in hosts) else ""
+        parts.append(_form("profile", platform=platform, accelerators=cards[platform], nqn=NQN, nfs=nfs))
     parts.append("hosts:\n")
     for ordered, port, key in hosts:
         values = {name: str(value) for name, value in ordered.values.items()}

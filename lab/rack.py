@@ -20,7 +20,7 @@ from lab.faults import Fault, every
 from lab.load.fabric import Cable, FabricHost
 from lab.load.files import Upset
 from lab.load.host import LoadHost
-from lab.load.model import Trouble
+from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
 from lab.soak.faults import every as soak_faults
@@ -74,8 +74,13 @@ class VirtualHost:
         return host_key(self.name, 1 if "changed-host-key" in self.behaviours else 0)
 
 
-def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) -> list[VirtualHost]:
-    """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry."""
+def build(
+    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False
+) -> list[VirtualHost]:
+    """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry.
+
+    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that.
+    """
     known, soaked = every(), soak_faults()
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
@@ -89,13 +94,16 @@ def build(nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = ()) ->
             raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
     hosts = []
-    for ordered in order.rack(nodes, platform):
+    server: dict[str, int] = {}
+    for ordered in order.rack(nodes, platform, nfs=nfs or any(fault.nfs for fault in chosen)):
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
         troubles = tuple(trouble for fault in hits for trouble in fault.load)
         cables = tuple(one for one in troubles if isinstance(one, Cable))
         computed = LoadHost(
             ordered.name,
+            volumes=(LOCAL, ARRAY, *((NFS,) if ordered.nfs else ())),
+            server=server,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),

@@ -12,6 +12,7 @@ from checks.fabric.exchange import Exchange, Grown, Times
 from checks.nic import counters as nics
 from checks.phrase import Phrase, joined, say
 from checks.roce.losses import ERRORS as ROCE
+from checks.roce.losses import counted_by
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -192,9 +193,10 @@ def bottleneck(
 def _lost(grown: Grown, allowed: int) -> Verdict:
     end = grown.end
     required = say("at most {allowed} in a round", allowed=allowed)
-    if end.driver not in ROCE or end.driver not in nics.ERRORS:
+    roce = counted_by(end.driver, grown.roce)
+    if roce not in ROCE or end.driver not in nics.ERRORS:
         return Verdict.not_offered(say("kvgate knows no error counters of {driver}", driver=end.driver), required)
-    needed, more = ROCE[end.driver]
+    needed, more = ROCE[roce]
     errors = nics.ERRORS[end.driver]
     missing = [name for name in needed if name not in grown.roce]
     found: dict[str, int] = {name: grown.roce[name] for name in (*needed, *more) if name in grown.roce}

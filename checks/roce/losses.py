@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from checks.parsers.ethtool_S import Counters
 from checks.parsers.sysfs_infiniband import IbPort
 from checks.phrase import say
@@ -34,7 +36,14 @@ ERRORS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tx_rdma_retx_pkts", "rx_rdma_mtu_discard_pkts",
         ),
     ),
+    "rdma_rxe": (
+        ("out_of_seq_request", "rcvd_seq_err", "completer_retry_err", "retry_exceeded_err"),
+        ("duplicate_request", "rcvd_rnr_err", "retry_rnr_exceeded_err", "send_err"),
+    ),
 }  # fmt: skip
+
+#: Soft RoCE of the kernel runs over any network port: its counters show it, not the port's driver.
+_SOFT = "rdma_rxe"
 
 #: Counters of a port that was paused for so long that the card gave up being lossless, by driver.
 _STORMS = {
@@ -43,15 +52,21 @@ _STORMS = {
 }
 
 
+def counted_by(driver: str, names: Collection[str]) -> str:
+    """Whose counters these are: those of soft RoCE where they are all there, and of the port's own driver elsewhere."""
+    return _SOFT if driver not in ERRORS and set(ERRORS[_SOFT][0]) <= set(names) else driver
+
+
 def no_new_errors(
     interval: Interval[tuple[IbPort, ...]], device: str, number: int, driver: str, allowed: int
 ) -> Verdict:
     """No packet was lost, repeated or refused between the two samples, by the driver's own counters."""
     required = say("at most {allowed} in the interval", allowed=allowed)
+    before, after = (_hw_counters(sample, device, number) for sample in (interval.before, interval.after))
+    driver = counted_by(driver, before)
     if driver not in ERRORS:
         return Verdict.not_offered(say("kvgate knows no RoCE error counters of {driver}", driver=driver), required)
     needed, more = ERRORS[driver]
-    before, after = (_hw_counters(sample, device, number) for sample in (interval.before, interval.after))
     if missing := [name for name in needed if name not in before or name not in after]:
         return Verdict.undecided(say("the driver shows no counter {names}", names=", ".join(missing)), required)
     grown = {name: after[name] - before[name] for name in (*needed, *more) if name in before and name in after}

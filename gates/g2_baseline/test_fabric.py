@@ -143,7 +143,7 @@ def test_names_what_limits_the_volume(mount, measure, terms, decide):
         run = _run(mount.rack, Kind.READ, terms["seconds_network"])
         network = measure(between(here[0], there[0], run, terms["rounds"]))
         pattern = Pattern(Way.READ, MIB, 32, terms["seconds"])
-        size = terms["size"] * GIB
+        size = int(terms["size"] * GIB)
         volume = measure(on_file(mount.host, mount.path, mount.filesystem, pattern, size, None, terms["rounds"]))
         sheet = promised(mount.rack, mount.machine, mount.ordered)
         decide(carrying.bottleneck(network, volume, sheet.read if sheet else None, terms["share"], terms["agreement"]))

@@ -45,7 +45,7 @@ def _sequential(mount, terms, way):
     serials = [disk.serial for disk in mount.machine.disks if disk.role == "baseline"]
     serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
     pattern = Pattern(way, MIB, 32, terms["seconds"])
-    return on_file(mount.host, mount.path, mount.filesystem, pattern, terms["size"] * GIB, serial, terms["rounds"])
+    return on_file(mount.host, mount.path, mount.filesystem, pattern, int(terms["size"] * GIB), serial, terms["rounds"])
 
 
 def _model(mount):
@@ -85,7 +85,7 @@ def _published_save():
 
 @pytest.mark.clause("G2.3.1")
 def test_blocks_come_back_as_they_were_written(mount, measure, terms, decide):
-    trial = by_blocks(_place(mount), _reader(mount), terms["size"] * GIB, terms["rounds"])
+    trial = by_blocks(_place(mount), _reader(mount), int(terms["size"] * GIB), terms["rounds"])
     decide(criteria.intact(measure(trial)))
 
 

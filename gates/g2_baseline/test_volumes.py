@@ -22,7 +22,14 @@ def _load(mount, terms, way, block, depth, jobs=1, **more):
     serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
     pattern = Pattern(way, block, depth, terms["seconds"], jobs)
     return on_file(
-        mount.host, mount.path, mount.filesystem, pattern, terms["size"] * GIB, serial, terms.get("rounds", 1), **more
+        mount.host,
+        mount.path,
+        mount.filesystem,
+        pattern,
+        int(terms["size"] * GIB),
+        serial,
+        terms.get("rounds", 1),
+        **more,
     )
 
 
@@ -59,7 +66,7 @@ def test_writes_as_fast_as_ordered(mount, measure, terms, decide):
 
 
 def _kv_reads(mount, measure, terms, decide):
-    measured = measure(_load(mount, terms, Way.RANDREAD, terms["block"] * MIB, terms["depth"]))
+    measured = measure(_load(mount, terms, Way.RANDREAD, int(terms["block"] * MIB), terms["depth"]))
     decide(criteria.carries(measured, terms["least"] * GB, 1.0, terms["variation"]))
 
 

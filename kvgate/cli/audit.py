@@ -11,8 +11,7 @@ import click
 
 from kvgate.audit.walk import Asked, Counts, walk
 from kvgate.certificates import trust as trusts
-from kvgate.cli import speech
-from kvgate.gate import options as gate_options
+from kvgate.cli import options, speech
 from kvgate.ledger.findings import KINDS
 from kvgate.ledger.repository import Ledger
 from kvgate.reports.messages import Reader, language
@@ -49,14 +48,8 @@ from kvgate.reports.steps import Steps
     "--certificates", type=click.Path(path_type=Path, file_okay=False), default=Path("var/certificates"), show_default=True,
     help=speech.read("folder of certificates, beside those in the ledger"),
 )  # fmt: skip
-@click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
-@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+@options.LEDGER
+@options.JSON
 def audit(
     anchors: tuple[Path, ...], trust: Path | None, evidence: Path | None, certificates: Path, ledger: str, as_json: bool
 ) -> None:

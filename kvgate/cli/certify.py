@@ -20,7 +20,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
-from kvgate.cli import complete, deviation, signing, speech
+from kvgate.cli import complete, deviation, options, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
@@ -44,11 +44,8 @@ from kvgate.reports.messages import Reader, language
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
-@signing.LEDGER
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
-    show_default=True, help=speech.read("where runs are kept"),
-)  # fmt: skip
+@options.LEDGER
+@options.evidence(speech.read("where runs are kept"))
 @click.option(
     "--out",
     "-o",
@@ -139,9 +136,8 @@ def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
-@signing.LEDGER
-@click.option("--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE,
-              show_default=True, help=speech.read("folder of the run, or the one that holds it"))  # fmt: skip
+@options.LEDGER
+@options.evidence(speech.read("folder of the run, or the one that holds it"))
 @click.option("--previous", type=click.Path(path_type=Path), help=speech.read("certificate of the gate before"))
 @click.option(
     "--without-evidence", is_flag=True, help=speech.read("sign what you cannot judge again: your own risk, and said so")

@@ -8,7 +8,7 @@ import socket
 import click
 
 from checks.phrase import say
-from kvgate.cli import complete, signing, speech
+from kvgate.cli import complete, options, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
 from kvgate.ledger.repository import Ledger, RunRecord
@@ -28,7 +28,7 @@ from kvgate.reports.messages import Reader, language
 @click.option(
     "--ended", is_flag=True, help=speech.read("I have seen to it that it runs no more on the machine that started it")
 )
-@signing.LEDGER
+@options.LEDGER
 def close(run: str, reason: str, ended: bool, ledger: str) -> None:
     """Close a run, whose process died, as UNDECIDED."""
     read = Reader(language())

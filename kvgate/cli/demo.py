@@ -53,7 +53,9 @@ def login_key(folder: Path) -> Path:
 
 
 @contextmanager
-def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> Iterator[EmbeddedRack]:
+def _rack(
+    nodes: int, platform: str, faults: Sequence[str], port: int = 0, *, nfs: bool = False
+) -> Iterator[EmbeddedRack]:
     if port and port + nodes > 65535:
         raise NotAllowed(
             say(
@@ -72,7 +74,7 @@ def _rack(nodes: int, platform: str, faults: Sequence[str], port: int = 0) -> It
             )
         )
     try:
-        rack = EmbeddedRack(build(nodes, platform, faults), port)
+        rack = EmbeddedRack(build(nodes, platform, faults, nfs=nfs), port)
     except ValueError as error:
         raise NotAllowed(str(error)) from None
     try:
@@ -149,6 +151,9 @@ _PLATFORM = click.option(
 _NODES = click.option(
     "--nodes", type=click.IntRange(1, 512), default=2, show_default=True, help=speech.read("nodes beside the array")
 )
+_NFS = click.option(
+    "--nfs", is_flag=True, help=speech.read("the nodes mount an NFS export of the array beside its volume")
+)
 _VAR = click.option(
     "--var", type=click.Path(path_type=Path, file_okay=False), default=Path("var"), show_default=True,
     help=speech.read("where ledger, evidence and keys go"),
@@ -175,6 +180,7 @@ _FAULTS = click.option(
 @_FAULTS
 @_PLATFORM
 @_NODES
+@_NFS
 @click.option(
     "--list-faults", "list_", is_flag=True, help=speech.read("name every fault and the clauses that notice it")
 )
@@ -185,6 +191,7 @@ def demo(
     faults: tuple[str, ...],
     platform: str,
     nodes: int,
+    nfs: bool,
     list_: bool,
     as_json: bool,
     var: Path,
@@ -200,7 +207,7 @@ def demo(
     var = var.absolute()
     folder = var / "demo"
     status = 0
-    with _rack(nodes, platform, faults) as rack:
+    with _rack(nodes, platform, faults, nfs=nfs) as rack:
         inventory = folder / "inventory.yaml"
         make_keys(folder)
         _write(inventory, rack.inventory(login_key(folder).absolute()))
@@ -282,6 +289,7 @@ def rack_group() -> None:
     ),
 )
 @_NODES
+@_NFS
 @_PLATFORM
 @_FAULTS
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help=speech.read("first port; 0 takes free ones"))
@@ -291,13 +299,15 @@ def rack_group() -> None:
     help=speech.read("where its inventory is written  [default: VAR/demo/inventory.yaml]"),
 )
 @_VAR
-def serve(nodes: int, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path | None, var: Path) -> None:
+def serve(
+    nodes: int, nfs: bool, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path | None, var: Path
+) -> None:
     """Serve the embedded rack."""
     read = Reader(language())
     file = inventory_out or var / "demo" / "inventory.yaml"
     keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"
     stop = threading.Event()
-    with _rack(nodes, platform, faults, port) as rack:
+    with _rack(nodes, platform, faults, port, nfs=nfs) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())

@@ -17,7 +17,7 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
-from kvgate.cli import complete, signing, speech
+from kvgate.cli import complete, options, signing, speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import deviations as shown
@@ -53,7 +53,7 @@ _REASON = click.option("--reason", required=True, help=speech.read("why; it is s
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
-@signing.LEDGER
+@options.LEDGER
 @_OUT
 def waive(
     run: str, clause: str, reason: str, until: datetime, key: Path, party: str, trust: Path | None, ledger: str,
@@ -86,7 +86,7 @@ def waive(
 @signing.KEY
 @signing.PARTY
 @signing.TRUST
-@signing.LEDGER
+@options.LEDGER
 @_OUT
 def reopen(
     reason: str, campaign: str | None, key: Path, party: str, trust: Path | None, ledger: str, out: Path | None

@@ -20,7 +20,7 @@ import click
 import pytest
 
 from checks.phrase import Phrase, joined, plain, say
-from kvgate.cli import speech
+from kvgate.cli import options, speech
 from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
 from kvgate.gate.preview import Preview
@@ -264,17 +264,8 @@ def _version(answer: Answer | CannotTell | None) -> str:
     required=True,
     help=speech.read("the rack"),
 )
-@click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help=speech.read("where raw outputs are kept"),
-)  # fmt: skip
+@options.LEDGER
+@options.evidence(speech.read("where raw outputs are kept"))
 @click.option("--json", "as_json", is_flag=True, help=speech.read("findings with stable keys, for programs"))
 def doctor(inventory: Path, ledger: str, evidence: Path, as_json: bool) -> None:
     """Look at this machine and at every host."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from kvgate.cli import complete, speech
+from kvgate.cli import complete, options, speech
 from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
@@ -31,23 +31,14 @@ _LOADED = "ignore::pytest.PytestAssertRewriteWarning"  # the plugin is loaded al
     ),
 )
 @click.argument("run", shell_complete=complete.runs)
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help=speech.read("where runs are kept"),
-)  # fmt: skip
-@click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
+@options.evidence(speech.read("where runs are kept"))
+@options.LEDGER
 @click.option(
     "--by", type=click.Choice(["stored", "installed"]), default="stored", show_default=True,
     help=speech.read("the agreement that the run went by, or the acceptance document of this installation"),
 )  # fmt: skip
 @click.option("--junitxml", type=click.Path(), help=speech.read("write a JUnit report too"))
-@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+@options.JSON
 def judge(run: str, evidence: Path, ledger: str, by: str, junitxml: str | None, as_json: bool) -> None:
     """Judge a stored run again."""
     folder = find_run(gate_options.Options("G1", None, ledger, evidence), run)

@@ -8,20 +8,10 @@ from pathlib import Path
 
 import click
 
-from kvgate.cli import speech
-from kvgate.gate import options as gate_options
+from kvgate.cli import options, speech
 from kvgate.gate.code import code_version
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.steps import Steps
-
-_LEDGER = click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
-_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 
 
 @click.group("ledger", help=speech.read("Move a ledger between SQLite and PostgreSQL, and take tables out of it."))
@@ -38,8 +28,8 @@ def ledger_group() -> None:
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@_LEDGER
-@_JSON
+@options.LEDGER
+@options.JSON
 def export(file: Path, ledger: str, as_json: bool) -> None:
     """Write the whole ledger, every campaign with its chain, to a file (JSON Lines)."""
     from kvgate.ledger.moving import export as write
@@ -64,8 +54,8 @@ def export(file: Path, ledger: str, as_json: bool) -> None:
     ),
 )
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@_LEDGER
-@_JSON
+@options.LEDGER
+@options.JSON
 def import_(file: Path, ledger: str, as_json: bool) -> None:
     """Read a file into an empty ledger, or into one that is the beginning of the same history; then only what is new is added."""
     from kvgate.ledger.moving import take_in
@@ -97,7 +87,7 @@ def import_(file: Path, ledger: str, as_json: bool) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help=speech.read("FILE.csv or FILE.parquet  [default: CSV on stdout]"),
 )
-@_LEDGER
+@options.LEDGER
 def table(table: str, campaign: str | None, every: bool, output: Path | None, ledger: str) -> None:
     """Take a table out of the ledger for pandas, a spreadsheet or another database; runbooks/tables.md has its columns."""
     from kvgate.reports import tables

@@ -21,8 +21,7 @@ from kvgate.campaign import standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.cli import answer as answers
-from kvgate.cli import complete, signing, speech
-from kvgate.gate import options as gate_options
+from kvgate.cli import complete, options, signing, speech
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
 from kvgate.reports import basis, grouping, hints, terminal
@@ -30,14 +29,6 @@ from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
 _WIDE = 110  # columns from which on a table of verdicts is read more easily than lines below one another
-_LEDGER = click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
-_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 
 
 def _open(url: str) -> Ledger:
@@ -104,11 +95,11 @@ def _outcome(run: dict[str, Any], read: Reader) -> str:
 @click.command(
     "runs", help=speech.read("List every run, oldest first: failed, interrupted and unfinished attempts too.")
 )
-@_LEDGER
+@options.LEDGER
 @click.option("--campaign", help=speech.read("only this campaign"))
 @click.option("--gate", shell_complete=complete.gates, help=speech.read("only this gate"))
 @signing.TRUST
-@_JSON
+@options.JSON
 def runs(ledger: str, campaign: str | None, gate: str | None, trust: Path | None, as_json: bool) -> None:
     """Print the history."""
     read, out = Reader(language()), terminal.console(sys.stdout)
@@ -199,14 +190,11 @@ def _found(row: StoredVerdict, waived: Weighed | None, read: Reader) -> Sentence
 )
 @click.argument("run", shell_complete=complete.runs)
 @click.argument("answer", required=False, shell_complete=complete.answers)
-@_LEDGER
-@click.option(
-    "--evidence", type=click.Path(path_type=Path), envvar="KVGATE_EVIDENCE", default=gate_options.DEFAULT_EVIDENCE, show_default=True,
-    help=speech.read("where runs are kept, if ANSWER does not lie where the ledger says"),
-)  # fmt: skip
+@options.LEDGER
+@options.evidence(speech.read("where runs are kept, if ANSWER does not lie where the ledger says"))
 @click.option("--all", "all_", is_flag=True, help=speech.read("passed clauses too"))
 @signing.TRUST
-@_JSON
+@options.JSON
 def show(
     run: str, answer: str | None, ledger: str, evidence: Path, all_: bool, trust: Path | None, as_json: bool
 ) -> None:

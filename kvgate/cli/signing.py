@@ -20,7 +20,6 @@ from kvgate.certificates.trust import PARTIES, Trust
 from kvgate.cli import speech
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.evidence.durable import flush, unwritable
-from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 
 _FILE = click.Path(path_type=Path)
@@ -34,13 +33,6 @@ TRUST = click.option(
     "--trust", type=_FILE, envvar="KVGATE_TRUST",
     help=speech.read("whose keys count: OpenSSH allowed_signers, principals vendor and customer; revoked ones in FILE.revoked"),
 )  # fmt: skip
-LEDGER = click.option(
-    "--ledger",
-    envvar="KVGATE_LEDGER",
-    default=gate_options.DEFAULT_LEDGER,
-    show_default=True,
-    help=speech.read("results database"),
-)
 AT = click.option("--at", metavar="TIME", help=speech.read("examine as of this time (ISO 8601, UTC); default now"))
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -13,7 +13,7 @@ import click
 from rich.live import Live
 
 from checks.phrase import say
-from kvgate.cli import speech
+from kvgate.cli import options, speech
 from kvgate.cli.soak_samples import samples
 from kvgate.cli.soak_schedule import run, schedule
 from kvgate.errors import NotAllowed
@@ -34,7 +34,6 @@ _SOAKS = click.option(
     envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
-_JSON = click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
 _UNTOLD = 6
 
 
@@ -92,7 +91,7 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
 @_SOAKS
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
-@_JSON
+@options.JSON
 def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, as_json: bool) -> None:
     """Start the soak, or attach."""
     with _control(inventory, soaks) as control:
@@ -114,7 +113,7 @@ def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, as_json:
 )
 @_INVENTORY
 @_SOAKS
-@_JSON
+@options.JSON
 def status(inventory: Path, soaks: Path, as_json: bool) -> None:
     """Ask every host."""
     with _control(inventory, soaks) as control:
@@ -132,7 +131,7 @@ def status(inventory: Path, soaks: Path, as_json: bool) -> None:
 )
 @_INVENTORY
 @_SOAKS
-@_JSON
+@options.JSON
 def collect(inventory: Path, soaks: Path, as_json: bool) -> None:
     """Fetch what is new."""
     with _control(inventory, soaks) as control:
@@ -152,7 +151,7 @@ def collect(inventory: Path, soaks: Path, as_json: bool) -> None:
 @click.option(
     "--remove", is_flag=True, help=speech.read("remove the soak's folders on the hosts once all of it is here")
 )
-@_JSON
+@options.JSON
 def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
     """End it and collect."""
     with _control(inventory, soaks) as control:

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from checks.phrase import say
-from kvgate.cli import speech
+from kvgate.cli import options, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.inventory import reader
@@ -62,7 +62,7 @@ _SOAKS = click.option(
 )
 @click.option("--list", "list_", is_flag=True, help=speech.read("what is planned, what it came to, what was missed"))
 @click.option("--remove", metavar="NAME", help=speech.read("forget an entry and remove its timer or line"))
-@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+@options.JSON
 def schedule(
     inventory: Path | None, soaks: Path, at: datetime | None, every: plans.Every, name: str, allow_load: bool, way: str | None,
     units: Path | None, list_: bool, remove: str | None, as_json: bool,

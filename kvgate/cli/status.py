@@ -14,7 +14,7 @@ from kvgate import agreement as agreements
 from kvgate.campaign import parties, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
-from kvgate.cli import signing, speech
+from kvgate.cli import options, signing, speech
 from kvgate.cli.deviation import campaign_of
 from kvgate.errors import NotAllowed
 from kvgate.inventory import reader
@@ -38,8 +38,8 @@ from kvgate.reports.messages import Reader, language
 )  # fmt: skip
 @click.option("--campaign", help=speech.read("which campaign, where no inventory says and the ledger holds several"))
 @signing.TRUST
-@signing.LEDGER
-@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+@options.LEDGER
+@options.JSON
 def status(inventory: Path | None, campaign: str | None, trust: Path | None, ledger: str, as_json: bool) -> None:
     """Show the campaign at a glance."""
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:

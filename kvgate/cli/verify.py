@@ -14,7 +14,7 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import stamp as stamps
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
-from kvgate.cli import signing, speech
+from kvgate.cli import options, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
@@ -55,7 +55,7 @@ _STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
     "--expect", type=click.Choice(["PASS", "STOP"]), default="PASS", show_default=True, help=speech.read("the decision")
 )
 @signing.AT
-@click.option("--json", "as_json", is_flag=True, help=speech.read("stable keys, for programs"))
+@options.JSON
 def verify(
     cert: Path,
     trust: Path | None,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from lab.vm.machine import Machine
-from lab.vm.order import NQN
+from lab.vm.order import ARRAY, NODE, NQN
 from lab.vm.rack import NoRack, Rack
 
 Doing = Callable[[Rack], None]
@@ -102,6 +102,18 @@ def _pull(rack: Rack) -> None:
     time.sleep(15)  # a hot plug is confirmed by the guest after five seconds of blinking, more under emulation
 
 
+def _unreadable(rack: Rack) -> None:
+    """Answer every read of one place of the fourth disk with an error, and let the node come there: 300 MiB to 500 MiB of the volume."""
+    array = rack.machine("array")
+    error = {"event": "none", "iotype": "read", "errno": 5, "sector": 204_800, "immediately": False, "once": False}
+    array.ask(
+        "blockdev-add", **{"driver": "blkdebug", "node-name": "broken", "image": "disk3", "inject-error": [error]}
+    )
+    array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="broken")
+    read = "dd if=$(findmnt -no SOURCE /mnt/fx100) of=/dev/null bs=1M skip=300 count=200 iflag=direct conv=noerror 2>/run/read-error"
+    rack.machine("node").ssh(f"{read}\ntrue", 600)
+
+
 def _frozen(rack: Rack) -> None:
     rack.machine("node").ask("stop")
 
@@ -117,6 +129,16 @@ def _lost(name: str, script: str) -> Doing:
 
 
 _TARGET = "/sys/kernel/config/nvmet"
+_ALLOWED = f"{_TARGET}/subsystems/{NQN}/allowed_hosts"
+_OTHER = "192.168.100.77"
+#: Something that travels while packets are lost: reads of what the node wrote just before, straight from the array.
+_READER = (
+    "dd if=/dev/urandom of=/mnt/fx100/.rack-read bs=1M count=32 conv=fsync 2>/dev/null\n"
+    "systemd-run -q --unit=rack-reader sh -c 'while :; do dd if=/mnt/fx100/.rack-read of=/dev/null bs=128k iflag=direct; done'"
+)
+_RESET = (
+    f"for one in /sys/class/nvme/nvme*; do [ $(cat $one/subsysnqn) != {NQN} ] || echo 1 >$one/reset_controller; done"
+)
 
 FAULTS = {
     fault.name: fault
@@ -145,6 +167,29 @@ FAULTS = {
             _run("node", "ssh-keygen -q -t ed25519 -N '' -f /run/other\n"
                  "cat /run/other >/etc/ssh/ssh_host_ed25519_key\nsystemctl restart ssh"),
             _again("node"),
+        ),
+        Fault(
+            "packets-lost", "one packet of twenty is lost on the storage network, in both directions",
+            _each(_run("node", _READER), *(_run(name, "tc qdisc replace dev eth1 root netem loss 5%") for name in ("array", "node"))),
+            _each(*(_run(name, "tc qdisc del dev eth1 root") for name in ("array", "node")),
+                  _run("node", "systemctl stop rack-reader\nrm /mnt/fx100/.rack-read"), _back("node")),
+        ),
+        Fault("read-error", "one place of one disk of the RAID0 cannot be read", _unreadable, _again("array", "node")),
+        Fault(
+            "wrong-hostnqn", "the array lets another host in, not the node",
+            _each(_run("array", f"rm {_ALLOWED}/{NODE.hostnqn}"), _lost("node", f"{_RESET} || true")),
+            _each(_run("array", f"ln -s {_TARGET}/hosts/{NODE.hostnqn} {_ALLOWED}/"), _back("node")),
+        ),
+        Fault(
+            "wrong-gid", "the array's storage port has another address, and its GID with it",
+            _lost("array", f"ip address del {ARRAY.address}/24 dev eth1\nip address add {_OTHER}/24 dev eth1"),
+            _each(_run("array", f"ip address del {_OTHER}/24 dev eth1\nip address add {ARRAY.address}/24 dev eth1"), _back("node")),
+        ),
+        Fault(
+            "sshd-killed", "nothing answers SSH on the node, for four minutes",
+            _run("node", "systemd-run -q --on-active=240 systemctl start ssh.service\n"
+                 "systemd-run -q --on-active=1 systemctl stop ssh.service"),
+            lambda rack: rack.answering(rack.machine("node")),
         ),
         Fault("frozen", "the node stands still in the middle of whatever it did", _frozen, _thawed),
     )

@@ -9,15 +9,22 @@ from string import Template
 
 from lab.vm.order import ARRAY, BIOS, CPU, MEMORY, NODE, NQN
 
+#: Below the rack's folder: the private key that opens both machines, and the folder of the parties' keys.
+IDENTITY, PARTIES = "id_ed25519", "keys"
+
 _FORM = Path(__file__).with_name("inventory.yaml")
 
 
 def text(
-    ports: Mapping[str, int], keys: Mapping[str, str], kernel: str, processors: int, firmware: str, identity: Path
+    ports: Mapping[str, int], keys: Mapping[str, str], kernel: str, processors: int, firmware: str, folder: Path
 ) -> str:
-    """Write the inventory for machines on ``ports`` with host keys of the fingerprints ``keys``; ``firmware`` is QEMU's version."""
+    """Write the inventory for machines on ``ports`` with host keys of the fingerprints ``keys``; ``firmware`` is QEMU's version.
+
+    ``folder`` holds the operator's private key and the keys of both parties.
+    """
     values = {
-        "identity": str(identity), "kernel": kernel, "processors": str(processors), "cpu": CPU, "bios": BIOS,
+        "identity": str(folder / IDENTITY), "keys": str(folder / PARTIES), "kernel": kernel,
+        "processors": str(processors), "cpu": CPU, "bios": BIOS,
         "memory": f"{MEMORY >> 30} GiB", "nqn": NQN, "firmware": firmware, "today": datetime.now(UTC).date().isoformat(),
         "array_port": str(ports["array"]), "array_key": keys["array"], "array_mac": ARRAY.mac, "array_address": ARRAY.address,
         "array_disk": f"{ARRAY.disk} B",

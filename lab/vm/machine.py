@@ -53,7 +53,7 @@ class Machine:
         """Return the QEMU command; relative names are in ``folder``, where it is started."""
         mine = self.ordered
         other = NODE if mine is ARRAY else ARRAY
-        words = ["nice", "-n", "15", "qemu-system-x86_64", "-name", f"rack-{self.name}", "-machine", "q35"]
+        words = ["nice", "-n", "10", "qemu-system-x86_64", "-name", f"rack-{self.name}", "-machine", "q35"]
         words += [
             "-accel",
             accelerator,

@@ -82,7 +82,7 @@ class Rack:
         keys = {name: _fingerprint(self.folder / f"{name}.host-key.pub") for name in ("array", "node")}
         kernel = (self.image / "kernel").read_text().strip()
         ports = {"array": array, "node": node}
-        written = inventory.text(ports, keys, kernel, processors, _emulator(), self.folder / "id_ed25519")
+        written = inventory.text(ports, keys, kernel, processors, _emulator(), self.folder)
         self.inventory.write_text(written, "utf-8")
 
     def answering(self, machine: Machine, limit: float = 1200) -> None:
@@ -128,8 +128,10 @@ class Rack:
 
     def _prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        if not (self.folder / "id_ed25519").exists():
-            _keygen(self.folder / "id_ed25519")
+        (self.folder / inventory.PARTIES).mkdir(exist_ok=True)
+        for name in (inventory.IDENTITY, *(f"{inventory.PARTIES}/{party}" for party in ("vendor", "customer"))):
+            if not (self.folder / name).exists():
+                _keygen(self.folder / name)
         if not (self.folder / "ports").exists():
             (self.folder / "ports").write_text(" ".join(str(port) for port in _free_ports(3)))
         known = []

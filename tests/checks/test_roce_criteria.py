@@ -181,6 +181,18 @@ def test_a_counter_that_went_backwards_is_missing_or_unknown_is_undecided() -> N
     assert errors(COUNTED, COUNTED, driver="hns3").outcome is UNDECIDED
 
 
+def test_soft_roce_is_told_by_its_counters_whatever_port_it_runs_over() -> None:
+    names = ("out_of_seq_request", "rcvd_seq_err", "completer_retry_err", "retry_exceeded_err", "duplicate_request")
+    idle = dict.fromkeys((*names, "sent_pkts", "ack_deferred"), 7)
+    assert errors(idle, idle | {"sent_pkts": 900, "ack_deferred": 9}, driver="virtio_net").outcome is PASS
+    lost = errors(idle, idle | {"completer_retry_err": 9, "duplicate_request": 8}, driver="virtio_net")
+    assert lost.outcome is STOP
+    assert str(lost.measured) == "completer_retry_err +2, duplicate_request +1 in 4.0 s"
+    part = {name: count for name, count in idle.items() if name != "rcvd_seq_err"}
+    assert errors(part, part, driver="virtio_net").outcome is UNDECIDED
+    assert errors(idle, idle, driver="mlx5_core").outcome is UNDECIDED
+
+
 def test_flushed_completions_are_no_errors_and_optional_counters_count_where_present() -> None:
     assert errors(COUNTED | {"req_cqe_flush_error": 1}, COUNTED | {"req_cqe_flush_error": 900}).outcome is PASS
     assert errors(COUNTED | {"roce_adp_retrans": 1}, COUNTED | {"roce_adp_retrans": 2}).outcome is STOP

@@ -34,6 +34,13 @@ def test_a_healthy_rack_passes_every_clause(platform: str, gate: str, least: int
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 
+@pytest.mark.parametrize("gate", ["G1", "G2"])
+def test_a_healthy_rack_with_nfs_beside_its_volume_passes_too(gate: str) -> None:
+    result = judge(gate=gate, nfs=True)
+    assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
+    assert {item.subject for item in result.verdicts if item.subject.endswith("/mnt/nfs")}
+
+
 @pytest.mark.parametrize("name", IN_ANSWERS)
 def test_each_fault_is_noticed_by_exactly_its_clauses(name: str) -> None:
     fault = every()[name]

@@ -19,6 +19,10 @@ class Expected:
     healthy: Mapping[tuple[str, str], tuple[str, str]]
     faults: Mapping[str, Mapping[str, str]]  # fault -> clause -> outcome on some subject
 
+    def of(self, gate: str) -> dict[tuple[str, str], tuple[str, str]]:
+        """Return what of it is about one gate."""
+        return {place: told for place, told in self.healthy.items() if place[0].startswith(f"{gate}.")}
+
 
 def _healthy(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
     return {

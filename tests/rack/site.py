@@ -1,0 +1,91 @@
+"""A working folder beside the virtual rack: gates as an operator runs them, and both parties' signatures."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.vm.inventory import PARTIES
+from lab.vm.rack import Rack
+from tests.e2e.site import ROOT, Site
+
+#: The rack of this checkout, and where what was found of it is kept.
+RACK = Rack.of(ROOT)
+KEPT = ROOT / "var" / "test-rack"
+
+Rows = Mapping[tuple[str, str], Mapping[str, Any]]
+_LONG = 3600.0
+
+
+@dataclass
+class RackSite(Site):
+    """The rack is not served here: it runs as virtual machines, and its inventory is where `make rack` wrote it."""
+
+    @property
+    def inventory(self) -> Path:
+        return RACK.inventory
+
+    @property
+    def soaks(self) -> Path:
+        return self.folder / "soaks"
+
+    def run(self, gate: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a gate to its end, whatever comes of it."""
+        return self.call(self.command(*arguments, gate=gate), limit=_LONG, **_home(), KVGATE_SOAKS=str(self.soaks))
+
+    def begin(self, gate: str, *arguments: str) -> subprocess.Popen[str]:
+        """Start a gate and let it run."""
+        environment = self.environment(PYTHONUNBUFFERED="1", **_home())
+        words = self.command(*arguments, gate=gate)
+        return subprocess.Popen(
+            words, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def soak(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """`kvgate soak ...` on this rack."""
+        command = self.soak_command(*words)
+        return self.call(command, limit=_LONG, **_home())
+
+    def soak_command(self, *words: str) -> list[str]:
+        place = ("--inventory", str(self.inventory), "--soaks", str(self.soaks))
+        return [sys.executable, "-m", "kvgate", "soak", *words, *place]
+
+    def rows(self) -> Rows:
+        """Every verdict of the last run."""
+        return {(row["clause"], row["subject"]): row for row in self.last()["verdicts"]}
+
+    def certify(self) -> None:
+        """Let both parties sign the last run. Their keys lie in one folder: that proves nothing, and opens the next gate."""
+        run = self.runs()[-1]["run"]
+        path = self.folder / f"{run}.json"
+        place = ("--evidence", str(self.evidence))
+        first = self.kvgate("certify", run, *_signed("vendor"), *place, "-o", str(path), **_home())
+        assert first.returncode == 0, first.stderr
+        second = self.kvgate("cosign", str(path), *_signed("customer"), *place, "--yes", **_home())
+        assert second.returncode == 0, second.stderr
+
+
+def fresh(folder: Path) -> RackSite:
+    """Return an empty site."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return RackSite(folder, [])
+
+
+def told(row: Mapping[str, Any]) -> str:
+    """What was measured, and why not more."""
+    return " ".join(str(row[key] or "") for key in ("measured", "note", "reason"))
+
+
+def _signed(party: str) -> tuple[str, ...]:
+    return ("--key", str(RACK.folder / PARTIES / party), "--party", party)
+
+
+def _home() -> dict[str, str]:
+    return {"HOME": os.environ.get("HOME", "/")}

@@ -1,0 +1,60 @@
+"""A soak of the virtual rack, read as G4 reads it and held to each clause: the gate itself opens after a G3, and nothing is served here."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from checks.decision import Owed
+from checks.soak.facts import HostSoak
+from checks.verdict import Verdict
+from kvgate import agreement as agreements
+from kvgate.errors import CannotTell
+from kvgate.evidence.store import Evidence
+from kvgate.gate import soaks
+from kvgate.gate.answers import Answers
+from kvgate.gate.options import GATES
+from kvgate.gate.soaked import Soaked
+from kvgate.gate.start import transport_for
+from kvgate.inventory import reader
+from kvgate.inventory.subjects import owed
+from lab.vm.rack import Rack
+from tests.gates.harness import bodies
+
+
+def collected(rack: Rack, root: Path, evidence: Path) -> Soaked:
+    """Fetch what is new of the soak and take it as evidence."""
+    inventory = reader.read(rack.inventory)
+    transport = transport_for(inventory)
+    try:
+        journals, trouble = soaks.gather(inventory, transport, root, allow_load=False)
+    finally:
+        transport.close()
+    assert journals is not None, trouble
+    found = Soaked(Answers(Evidence.create(evidence, "soaked", {"gate": "G4"})))
+    for host in inventory.rack.hosts:
+        found.keep(host, journals(host))
+    return found
+
+
+def judged(rack: Rack, found: Soaked) -> dict[Owed, Verdict]:
+    """Verdict of every clause of G4 on every subject, by this rack's agreement."""
+    ordered = reader.read(rack.inventory).rack
+    clauses = agreements.read(rack.inventory.parent / (ordered.acceptance or "")).acceptance
+    verdicts: dict[Owed, Verdict] = {}
+    for item, thing in owed(clauses, ordered, "G4"):
+        terms = {name: limit.value for name, limit in clauses.clauses[item.clause].limits.items()}
+        given: list[Verdict] = []
+
+        def soak(host: str) -> HostSoak:
+            return found.host(host)
+
+        known: dict[str, Any] = {"soak": soak, "terms": terms, "decide": given.append}
+        body = bodies(GATES["G4"])[item.clause]
+        try:
+            body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+        except CannotTell as error:
+            given.append(Verdict.undecided(error.phrase))
+        (verdicts[item],) = given
+    return verdicts

@@ -1,0 +1,146 @@
+"""G4 on the virtual rack, unscaled, minutes for hours: real units of systemd, a lost path, a power cut, an operator who goes away."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.verdict import Outcome
+from lab.vm.rack import Rack
+from tests.rack.conftest import NEEDS_RACK
+from tests.rack.site import KEPT, RackSite, fresh
+from tests.rack.soaked import collected, judged
+
+pytestmark = NEEDS_RACK
+
+_UNITS = "systemctl list-units --no-legend --plain 'kvgate-*' | cut -d' ' -f1"
+
+
+@pytest.fixture(scope="module")
+def site(rack: Rack) -> RackSite:
+    return fresh(KEPT / "soak")
+
+
+def test_a_soak_outlives_the_operator_a_lost_path_and_a_power_cut_and_says_all_of_it(
+    rack: Rack, site: RackSite, note: list[str]
+) -> None:
+    array, node = rack.machine("array"), rack.machine("node")
+    began = time.monotonic()
+    started = site.soak("start", "--allow-load", "--json")
+    assert {one["state"] for one in _hosts(started)} == {"running"}, started.stdout + started.stderr
+    for machine in (array, node):
+        (unit,) = machine.ssh(_UNITS).stdout.split()
+        assert f"MemoryMax={512 * 2**20}" in machine.ssh(f"systemctl show -p MemoryMax {unit}").stdout
+    note.append(f"one transient unit of systemd on each machine ({unit})")
+    _operator_killed(site)
+    again = site.soak("start", "--allow-load", "--json")
+    assert {one["did"] for one in _hosts(again)} == {"attached"}, again.stdout
+    _minutes(began, 3)
+    for up in (False, True):
+        for machine in (array, node):
+            machine.ask("set_link", name="nic", up=up)
+        time.sleep(90)
+    _minutes(began, 8)
+    node.cut_power()
+    assert {one["host"]: one["state"] for one in _hosts(site.soak("status", "--json"))} == {
+        "array": "running", "node": "unknown",
+    }  # fmt: skip
+    rack.start(node)
+    states = {one["host"]: (one["state"], one["rebooted"]) for one in _hosts(site.soak("status", "--json"))}
+    assert states == {"array": ("running", False), "node": ("vanished", True)}
+    resumed = {one["host"]: one["did"] for one in _hosts(site.soak("start", "--allow-load", "--json"))}
+    assert resumed == {"array": "attached", "node": "resumed"}
+    note.append(f"resumed after a power cut, {(time.monotonic() - began) / 60:.0f} min after the begin")
+    _until(lambda: {one["state"] for one in _hosts(site.soak("collect", "--json"))} == {"ended"}, 3600)
+    note.append(f"ended after {(time.monotonic() - began) / 60:.0f} min")
+    for machine in (array, node):
+        assert not machine.ssh(f"{_UNITS}; pgrep -a fio; ls -d /mnt/fx100/.kvgate-soak 2>/dev/null").stdout.strip()
+
+
+def test_every_clause_of_g4_reads_it_and_what_happened_stops_what_is_about_it(
+    rack: Rack, site: RackSite, tmp_path: Path, note: list[str]
+) -> None:
+    verdicts = judged(rack, collected(rack, site.soaks, tmp_path))
+    found = {(item.clause, item.subject): verdict for item, verdict in verdicts.items()}
+    said = {
+        f"{clause} {subject}": (str(one.outcome), str(one.measured), str(one.note))
+        for (clause, subject), one in found.items()
+    }
+    (KEPT / "soak.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    assert found["G4.2.6", "node"].outcome is Outcome.STOP
+    assert found["G4.2.7", "node"].outcome is Outcome.STOP
+    assert found["G4.2.7", "array"].outcome is Outcome.STOP
+    assert found["G4.4.1", "rack"].outcome is Outcome.PASS
+    assert found["G4.1.2", "node"].outcome is not Outcome.PASS
+    counts = {kind: sum(one.outcome is kind for one in found.values()) for kind in Outcome}
+    note.append(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+
+
+def test_a_timer_of_the_schedule_fires_under_a_real_systemd_and_makes_up_for_the_time_the_machine_was_off(
+    rack: Rack, site: RackSite, note: list[str]
+) -> None:
+    node = rack.machine("node")
+    units = site.folder / "units"
+    now = float(node.ssh("date +%s").stdout)
+    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now + 60))
+    planned = site.soak("schedule", "--units", str(units), "--allow-load", "--at", at, "--name", "tonight", "--json")
+    assert planned.returncode == 0, planned.stderr
+    (entry,) = json.loads(planned.stdout)
+    script = "mkdir -p {folder} $(dirname {python})\nprintf '#!/bin/sh\\necho \"$@\" >>/var/tmp/fired\\n' >{python}\nchmod 755 {python}\n"
+    python = entry["command"][0]
+    text = script.format(folder=Path.cwd(), python=python)
+    for file in sorted(units.iterdir()):
+        text += f"cat >/etc/systemd/system/{file.name} <<'UNIT'\n{file.read_text()}UNIT\n"
+    timer = next(file.name for file in units.iterdir() if file.suffix == ".timer")
+    service = timer.replace(".timer", ".service")
+    checked = node.ssh(
+        f"{text}systemd-analyze verify /etc/systemd/system/{service} 2>&1\nsystemctl daemon-reload\nsystemctl enable -q --now {timer}"
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert service not in checked.stdout, checked.stdout
+    _until(lambda: node.ssh("cat /var/tmp/fired").stdout, 300)
+    assert node.ssh("cat /var/tmp/fired").stdout.split() == entry["command"][1:]
+    assert "SuccessExitStatus" not in node.ssh(f"systemctl show -p Result {service}").stdout
+    note.append(f"{timer} fired and ran: kvgate {' '.join(entry['command'][3:6])} ...")
+    node.ssh(
+        f"systemctl disable -q --now {timer}\nrm -f /etc/systemd/system/{timer} /etc/systemd/system/{service} /var/tmp/fired {python}"
+    )
+
+
+def _operator_killed(site: RackSite) -> None:
+    """Watch the soak from a process that is killed with no word."""
+    watching = subprocess.Popen(
+        site.soak_command("watch", "--every", "5"),
+        env=site.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert watching.stdout is not None
+    assert watching.stdout.readline()
+    watching.send_signal(signal.SIGKILL)
+    watching.stdout.close()
+    assert watching.wait() == -signal.SIGKILL
+
+
+def _hosts(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    assert done.stdout, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["hosts"]
+    return found
+
+
+def _minutes(began: float, minutes: float) -> None:
+    time.sleep(max(0.0, began + 60 * minutes - time.monotonic()))
+
+
+def _until(holds: Callable[[], object], limit: float) -> None:
+    end = time.monotonic() + limit
+    while not holds():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(10)
