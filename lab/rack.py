@@ -62,6 +62,7 @@ class VirtualHost:
     port: int = 0
     skew: float = 0.0
     connections: int = 0  # how often somebody connected
+    driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
 
     @property
     def name(self) -> str:
@@ -117,8 +118,14 @@ def build(
         machine = Machine(ordered.name, entries, edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
-        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews)))
+        driver = next((fault.driver for fault in hits if fault.driver), "")
+        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver))
     return hosts
+
+
+def driver(hosts: Iterable[VirtualHost]) -> str:
+    """The load tool that a rack of these hosts is ordered with; empty for kvgate's own client."""
+    return next((host.driver for host in hosts if host.driver), "")
 
 
 class _Server(asyncssh.SSHServer):
@@ -276,7 +283,7 @@ class EmbeddedRack:
         from lab.inventory import text
 
         hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
-        return text(hosts, identity, concurrencies=CONCURRENCIES)
+        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts))
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

@@ -14,6 +14,8 @@ from kvgate.inventory.subjects import things
 EXAMPLES = sorted((Path(__file__).parents[2] / "inventories").glob("example-*.yaml"))
 TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
 
+HOST = "  load_host: node-01\n"
+
 
 def changed(old: str, new: str, count: int = 1) -> list[Fault]:
     assert old in TEXT
@@ -44,7 +46,12 @@ def test_an_arm_knows_its_host_and_role() -> None:
         ("store: {kind: lmcache-fs", "store: {kind: lmcache-local-disk", "finds none of its files"),
         ("prompt_tokens: 32768", "prompt_tokens: 128", "less than a chunk"),
         ("concurrencies: [8, 16, 32]", "concurrencies: [8, 8]", "[8, 8]"),
-        ("client: kvgate", "client: vllm", "vllm without client_version"),
+        (HOST, HOST + "  driver: {tool: vllm-bench, folder: /opt/bench}\n", "vllm-bench without version"),
+        (HOST, HOST + "  driver: {tool: vllm-bench, version: 0.20.1}\n", "vllm-bench without folder"),
+        (HOST, HOST + "  driver: {tool: aiperf, version: 0.13.0, folder: /opt/bench}\n", "aiperf without tokenizer"),
+        (HOST, HOST + "  driver: {tool: sglang-bench, version: 0.5.23, folder: /o, tokenizer: /t}\n", "for the engine vllm"),
+        (HOST, HOST + "  driver: {tool: guidellm, version: 0.8.1, folder: /opt/bench}\n", "guidellm"),
+        (HOST, HOST + "  driver: {tool: own, version: '1'}\n", "version for kvgate's own client"),
         ("          role: local", "          role: nfs", "0 arms of role local"),
         ("mount: /mnt/nvme0", "mount: /mnt/other", "/mnt/nvme0/kv"),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0", "/mnt/nvme0"),
