@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from checks.phrase import Phrase
 from checks.serving.kv import Layout
+from checks.serving.tools import OWN_CLIENT, Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Site:
     seed: int
     sides: tuple[Side, ...]
     busy: tuple[tuple[str, Server], ...] = ()
-    client: str = "kvgate"
+    driver: Driver = OWN_CLIENT
 
     def side(self, role: str) -> Side | None:
         """Return the arm of a role; None where the inventory orders none."""

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 from checks.phrase import say
-from checks.serving import judging, standing, trials
+from checks.serving import judging, sensitivity, standing, trials
 from checks.serving.limits import Limits, limits
 from checks.serving.rounds import Round
 from checks.serving.site import Site
 from checks.trial import Trial
+from checks.verdict import Verdict
 from kvgate.inventory.experiment import site
 
 #: Clauses of G2 that read from a mount: sequentially, and KV chunks at several depths.
 _READS = ("G2.1.2", "G2.1.4", "G2.1.5", "G2.1.6")
 
 
-def cells(concurrency, terms, baseline) -> tuple[Site, Limits, Trial[Round]]:
+def cells(concurrency, terms, baseline, proof=None) -> tuple[Site, Limits, Trial[Round]]:
     """The paired rounds at one concurrency, a thing of the inventory, and what they are held to by a clause's terms."""
     where = site(concurrency.rack, concurrency.shape)
     held = limits(terms, where, _measured(concurrency.rack, where, baseline, 1 + terms["beyond"] / 100))
-    return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held))
+    return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held), proof)
 
 
 def _measured(rack, where, baseline, beyond):
@@ -36,3 +38,19 @@ def _measured(rack, where, baseline, beyond):
     if bits and len(bits) == len(told):  # an array that lets nobody measure has its ports' rate all the same
         found.append((where.array.role, say("the link as G2 measured it"), sum(bits) / 8 * beyond))
     return tuple(found)
+
+
+def seen(concurrency, terms) -> Callable[[], Verdict]:
+    """What shows, before the first round, that a drop that is too small would be stopped and a large one would pass."""
+    where = site(concurrency.rack, concurrency.shape)
+    return cache(
+        partial(
+            sensitivity.sees,
+            where,
+            concurrency.level,
+            limits(terms, where),
+            terms["small"],
+            terms["large"],
+            terms["least"],
+        )
+    )

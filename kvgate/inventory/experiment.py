@@ -5,6 +5,8 @@ from __future__ import annotations
 from checks.block.criteria import payload_rate
 from checks.phrase import Phrase, say
 from checks.serving.site import Server, Side, Site
+from checks.serving.tools import Driver
+from kvgate.inventory import serving as inventory
 from kvgate.inventory.model import Rack
 from kvgate.inventory.serving import Arm, Instance, Serving, Shape
 from kvgate.inventory.subjects import below, promised
@@ -48,8 +50,12 @@ def site(rack: Rack, shape: str) -> Site:
         seed=work.seed,
         sides=tuple(_side(rack, name, arm) for name, arm in found.arms.items()),
         busy=_busy(rack, found),
-        client=work.client,
+        driver=_driver(serving.driver),
     )
+
+
+def _driver(ordered: inventory.Driver) -> Driver:
+    return Driver(ordered.tool, ordered.version or "", ordered.folder or "", ordered.tokenizer or "")
 
 
 def _serving(rack: Rack) -> Serving:

@@ -18,6 +18,7 @@ def every() -> dict[str, Fault]:
         baselines,
         connections,
         disks,
+        drivers,
         fabric,
         files,
         hosts,
@@ -44,6 +45,7 @@ def every() -> dict[str, Fault]:
         files,
         baselines,
         serving,
+        drivers,
     ):
         for fault in module.FAULTS:
             if fault.name in found:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lab.faults.model import Fault
 from lab.load.files import Upset
+from lab.load.model import NFS
 
 _BLOCKS, _SUMS = frozenset({"G2.3.1"}), frozenset({"G2.3.2"})
 _LOAD, _SAVE = frozenset({"G2.4.1"}), frozenset({"G2.5.1"})
@@ -69,5 +70,21 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "checkpoint-corrupt", "a shard of a checkpoint on the local disk comes back with another checksum",
         "node-01", stops=_SAVE, load=(Upset("nvme0n1", torn_save=True),),
+    ),
+    Fault(
+        "nfs-blocks-corrupt", "a block that one node wrote over NFS comes back to another with another checksum",
+        "node-02", stops=_BLOCKS, load=(Upset(NFS.device, corrupt=True),), nfs=True,
+    ),
+    Fault(
+        "nfs-files-corrupt", "a file that one node wrote over NFS comes back to another with other contents",
+        "node-02", stops=_SUMS, load=(Upset(NFS.device, sums=True),), nfs=True,
+    ),
+    Fault(
+        "nfs-from-memory", "what is verified over NFS comes from the reader's memory and not from the server",
+        "node-02", undecided=_BLOCKS | _SUMS, load=(Upset(NFS.device, kept=True),), nfs=True,
+    ),
+    Fault(
+        "nfs-faster", "models load faster over NFS than from the array's volume",
+        "node-01", stops=frozenset({"G2.4.2"}), load=(Upset(NFS.device, load=8.0),), nfs=True,
     ),
 )  # fmt: skip

@@ -45,13 +45,17 @@ class Upset:
 
 @dataclass
 class FilesHost:
-    """Answers about whole files. ``move`` tells the counters of the device what was read."""
+    """Answers about whole files. ``move`` tells the counters of the device what was read.
+
+    ``server`` is what the server of network filesystems keeps: one host writes it and another reads it back.
+    """
 
     volumes: tuple[Volume, ...]
     move: Callable[[Volume, str, float], None]
     upsets: tuple[Upset, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     uptime: float = 86400.0
+    server: dict[str, int] = field(default_factory=dict)
 
     def answer(self, words: list[str]) -> Reply | None:
         """Answer one command; None for what is none of its own."""
@@ -91,17 +95,17 @@ class FilesHost:
         upset, count = self._upset(volume), int(words[5])
         if writing and upset.full:
             return Reply(stderr=b"tee: write error: No space left on device\n", status=1)
-        key = f"sums {words[4]}"
-        self.runs[key] = self.runs.get(key, 0) + (1 if writing else 0)
+        key, kept = f"sums {words[4]}", self.server if volume.network else self.runs
+        kept[key] = kept.get(key, 0) + (1 if writing else 0)
         if writing:
-            self.runs[f"size {words[4]}"] = int(words[6])
-        size = self.runs.get(f"size {words[4]}", 0)
+            kept[f"size {words[4]}"] = int(words[6])
+        size = kept.get(f"size {words[4]}", 0)
         if not writing:
             self.move(volume, "read", 0.0 if upset.kept else count * size)
         rows = []
         for number in range(count):
             other = not writing and upset.sums and number == 1
-            digest = hashlib.sha256(f"{key} {self.runs[key]} {number} {other}".encode()).hexdigest()
+            digest = hashlib.sha256(f"{key} {kept[key]} {number} {other}".encode()).hexdigest()
             found = size // 2 if upset.torn and number == 0 else size
             rows.append(f"file {number} {found} {digest}\n")
         return Reply("".join(rows).encode())
