@@ -41,6 +41,7 @@ class Side:
     """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded.
 
     ``serial`` is the disk below a local arm, ``platform`` the inventory's word for the accelerators: whose heat is looked at.
+    ``ports`` are the host's storage ports that an arm behind the network reads through.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Side:
     ceilings: tuple[tuple[Phrase, float], ...] = ()
     serial: str = ""
     platform: str = ""
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from checks.statistics.paired import drawn_medians
 from checks.statistics.percentile import finite, median
@@ -38,5 +37,7 @@ def ttft_points(rounds: Sequence[Sequence[float]], wanted: int, ratio: float, se
 
 def throughput_points(values: Sequence[float], wanted: int, ratio: float) -> float:
     """Width in percentage points of the interval of throughput at this ratio after ``wanted`` rounds."""
+    from scipy import stats  # a second of imports that a plan needs not
+
     reach = float(stats.t.ppf(0.975, wanted - 1)) * shake(values) * math.sqrt(2 / wanted)
     return 2 * reach * ratio * 100

@@ -92,13 +92,13 @@ def _side(rack: Rack, name: str, arm: Arm) -> Side:
     mount = next((one for one in host.mounts if one.path == arm.mount), None)
     if mount is None or arm.store is None:
         return Side(name, arm.role, arm.host, servers, platform=platform)
-    ports = [nic.speed for nic in host.nics if nic.role == "storage"]
     behind = below(mount) != "local"
+    ports = [nic for nic in host.nics if nic.role == "storage" and behind]
     sheet = promised(rack, host, mount)
     ceilings: dict[Phrase, float] = {}
-    if behind and ports:
+    if ports:
         mtu = rack.fabric.roce_mtu if rack.fabric else 4096
-        ceilings[say("the ports")] = sum(payload_rate(speed, mtu) for speed in ports)
+        ceilings[say("the ports")] = sum(payload_rate(nic.speed, mtu) for nic in ports)
     if sheet is not None:
         ceilings[say("the data sheets")] = sheet.read * _BEYOND_SHEET
     serials = [disk.serial for disk in host.disks if disk.role == "baseline"]
@@ -114,4 +114,5 @@ def _side(rack: Rack, name: str, arm: Arm) -> Side:
         ceilings=tuple(ceilings.items()),
         serial=serials[0] if not behind and len(serials) == 1 else "",
         platform=platform,
+        ports=tuple(nic.name for nic in ports),
     )
