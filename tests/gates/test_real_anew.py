@@ -213,10 +213,13 @@ def test_a_volume_that_cannot_be_mounted_again_is_told_with_the_command(volume: 
     os.mkfifo(reset)
     probe = anew(str(volume.path), (), str(volume.root))
     with subprocess.Popen(["sh", "-c", probe.command()], stdout=subprocess.PIPE, text=True) as asked:
-        _until(lambda: not volume.options())
-        with Path(volume.device).open("r+b", buffering=0) as file:
-            file.write(bytes(MIB))
-        reset.read_text()
+        with (
+            reset.open() as waiting
+        ):  # opens when the script has come to it: nothing of the unmount is under way any more
+            with Path(volume.device).open("r+b", buffering=0) as file:
+                file.write(bytes(MIB))
+                os.fsync(file.fileno())
+            waiting.read()
         said, _ = asked.communicate(timeout=60)
     found = parse(said)
     assert found.how == "lost"
