@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from checks.phrase import Phrase
 from checks.probe import Level, Probe
+from checks.verdict import Verdict
 
 Fact = TypeVar("Fact")
 
@@ -53,6 +54,8 @@ class Trial(Generic[Fact]):
     hosts of the steps stay those of ``stages``. Trials of one ``group`` take turns: a round of each, in an order that ``seed``
     shuffles anew each time, so that no slow change of the rack falls on one of them alone.
 
+    ``proof`` shows before the first round that the judgement of this trial can fail; anything but PASS lets no round begin.
+
     ``prepare`` is done once before the first round of a sitting (laying out a file) and must be safe to do again;
     ``clean`` once after its last round, whatever happened.
 
@@ -76,6 +79,7 @@ class Trial(Generic[Fact]):
     varied: Callable[[int], tuple[tuple[Step, ...], ...]] | None = field(default=None, compare=False)
     group: str = ""
     seed: int = 0
+    proof: Callable[[], Verdict] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         names = [step.name for step in self.everything]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Literal
@@ -146,8 +147,17 @@ def standard_file() -> Path:
 
 
 def read(path: Path | None = None) -> Reference:
-    """Read the file. Raises BadInput with every fault of it."""
-    document = strict_yaml.read(path or standard_file())
+    """Read the file, the installation's own once for all who ask. Raises BadInput with every fault of it."""
+    return _read(path) if path is not None else _standard()
+
+
+@cache
+def _standard() -> Reference:
+    return _read(standard_file())
+
+
+def _read(path: Path) -> Reference:
+    document = strict_yaml.read(path)
     if document.faults:
         raise BadInput(tuple(document.faults))
     try:

@@ -19,6 +19,11 @@ class Ordered:
     folders: tuple[str, ...]
     values: dict[str, Any]
 
+    @property
+    def nfs(self) -> bool:
+        """Whether the host mounts what the array serves as NFS too."""
+        return "nfs" in self.folders
+
 
 def _hex(number: int, width: int) -> str:
     return f"{number:0{width}x}"
@@ -48,7 +53,7 @@ def array() -> Ordered:
     return Ordered("fx100-a", "array", "none", ("common", "array"), values)
 
 
-def node(number: int, platform: str) -> Ordered:
+def node(number: int, platform: str, *, nfs: bool = False) -> Ordered:
     """Return node ``number`` (from 1) of one platform; up to 4,000 nodes have values of their own."""
     third, fourth = divmod(10 + number, 250)
     address = f"192.168.{100 + third}.{fourth}"
@@ -73,11 +78,12 @@ def node(number: int, platform: str) -> Ordered:
         "disk_model": "SAMSUNG MZQL23T8HCLS-00A07",
         "disk_firmware": "GDC5602Q",
     }
-    return Ordered(f"node-{number:02d}", "node", platform, ("common", "node", platform), values)
+    folders = ("common", "node", platform, *(("nfs",) if nfs else ()))
+    return Ordered(f"node-{number:02d}", "node", platform, folders, values)
 
 
-def rack(nodes: int = 2, platform: str = "rocm") -> list[Ordered]:
-    """Return one array and its nodes."""
+def rack(nodes: int = 2, platform: str = "rocm", *, nfs: bool = False) -> list[Ordered]:
+    """Return one array and its nodes; ``nfs``: every node mounts an export of the array beside its volume."""
     if platform not in PLATFORMS:
         raise ValueError(f"found platform {platform!r}, wanted one of {', '.join(PLATFORMS)}")
-    return [array(), *(node(number, platform) for number in range(1, nodes + 1))]
+    return [array(), *(node(number, platform, nfs=nfs) for number in range(1, nodes + 1))]

@@ -58,7 +58,7 @@ _PYTHON = f"exec({_LINES!r})"
 # Runs while the claim is held.
 _CHECK = " ".join(
     (
-        "dev=$1; serial=$2; sys=$3; shift 3;",
+        "dev=$1; serial=$2; sys=$3; shift 3; nvmet=$sys/kernel/config/nvmet;",
         _REFUSE,
         "name=${dev#/dev/}; at=$sys/class/block/$name;",
         """case $name in */*|''|*[!A-Za-z0-9]*) refuse "name $dev is no kernel name of a disk";; esac;""",
@@ -75,6 +75,21 @@ _CHECK = " ".join(
         'for one in "$at"/holders/*; do [ ! -e "$one" ] || refuse "holder $dev is held by ${one##*/}"; done;',
         'for one in /sys/class/block/loop*/loop/backing_file; do [ -e "$one" ] && read -r below <"$one" || continue;',
         '[ "$below" != "$dev" ] || refuse "holder $dev is read by a loop device"; done;',
+        # A target's export claims nothing, and neither does a program that opens the disk without O_EXCL (a virtual machine, a
+        # database): both are looked for by number. What udev opens for a moment is gone at the next look.
+        'for one in "$nvmet"/subsystems/*/namespaces/*/device_path; do [ -e "$one" ] && read -r below <"$one" || continue;',
+        """[ "$(stat -L -c '%t %T' -- "$below" 2>/dev/null)" != "$(stat -c '%t %T' -- "$dev")" ] ||""",
+        'refuse "holder $dev is exported as NVMe-oF namespace ${one%/device_path}"; done;',
+        'of() { sed -n "s/^PPid:[[:space:]]*//p" "/proc/$1/status" 2>/dev/null; };',
+        'ours() { up=$1; while [ "${up:-0}" -gt 1 ]; do [ "$up" != $$ ] || return 0; up=$(of "$up"); done; return 1; };',
+        'node="block special file:$(stat -c "%t %T" -- "$dev")";',
+        """users() { find /proc/[0-9]*/fd -lname '/dev/*' -exec stat -L -c '%F:%t %T:%n' {} + 2>/dev/null |""",
+        """awk -F : -v d="$node" '$1 ":" $2 == d {split($3, at, "/"); if (!seen[at[3]]++) print at[3]}'; };""",
+        'for turn in 1 2 3; do seen=$(users); other=; for pid in $seen; do [ ! -d "/proc/$pid" ] || ours "$pid" || other=$pid; done;',
+        '[ -n "$other" ] || break; sleep 1; done;',
+        # this shell holds the claim: who does not see it here sees nobody
+        '[ -z "$other" ] || { read -r who <"/proc/$other/comm"; refuse "open $dev is open in process $other (${who:-gone})"; };',
+        'echo " "$seen" " | awk -v p=" $$ " \'{exit !index(" " $0 " ", p)}\' || refuse "open cannot see who has $dev open";',
         # every mount namespace: a container may have mounted what this one does not see
         """place=$(cat /proc/[0-9]*/mountinfo 2>/dev/null | awk -v n="$number" -v d="$dev" """,
         """'{for (i = 7; i < NF; i++) if ($i == "-") break; if ($3 == n || $(i + 2) == d) {print $5; exit}}');""",

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
-
 from checks.phrase import Phrase, listed, say
 from checks.verdict import Quantity, Verdict
 
@@ -120,6 +118,8 @@ def _compared(canaries: Sequence[Canary], required: Phrase, noise_percent: float
     most = max(restored, stored)
     if most <= noise:
         return Verdict.of(True, measured, required, quantities=quantities)
+    from scipy import stats  # a second of imports that a plan needs not
+
     chance = float(stats.fisher_exact([[most, total - most], [noise, total - noise]], alternative="greater").pvalue)
     if chance > significance:
         return Verdict.undecided(

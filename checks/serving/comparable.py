@@ -62,6 +62,12 @@ def differences(local: Arm, array: Arm, declared: Collection[str] = ()) -> tuple
     )
 
 
+def side_by_side(local: Arm, array: Arm) -> tuple[Difference, ...]:
+    """Every setting of both arms, equal ones too, as they are compared."""
+    mine, theirs = _own(local), _own(array)
+    return tuple(Difference(name, mine.get(name), theirs.get(name)) for name in sorted({*mine, *theirs, *REQUIRED}))
+
+
 def _own(arm: Arm) -> dict[str, str | None]:
     words = {word.rstrip("/") for word in (arm.store_path, arm.store_device) if word.rstrip("/")}
     found: dict[str, str | None] = {}

@@ -58,10 +58,6 @@ def _stored(arm: ArmRound, limits: Limits) -> list[Phrase]:
 def loaded(arm: ArmRound, site: Site, concurrency: int, limits: Limits) -> tuple[Phrase, ...]:
     """Why the load itself is not what it was to be."""
     found = list(faults(arm.run, limits.planned(site, concurrency)))
-    if site.client != "kvgate":
-        found.append(
-            say("the inventory orders the client {client}, this gate measures with its own: kvgate", client=site.client)
-        )
     if arm.client.lag_p99_s > limits.lag:
         found.append(
             say(
@@ -206,7 +202,7 @@ def alike(found: Mapping[int, Measured[Round]], site: Site) -> Verdict:
         for one in measured.facts:
             for number, (mine, theirs) in enumerate(zip(one.local.settings, one.array.settings, strict=True)):
                 verdict = comparable.comparable(
-                    _as_arm(site, one.local, mine), _as_arm(site, one.array, theirs), site.may_differ
+                    as_arm(site, one.local, mine), as_arm(site, one.array, theirs), site.may_differ
                 )
                 where = say(
                     "c{level} round {round}, instance {number}", level=concurrency, round=one.number, number=number + 1
@@ -219,7 +215,8 @@ def alike(found: Mapping[int, Measured[Round]], site: Site) -> Verdict:
     return worst(verdicts)
 
 
-def _as_arm(site: Site, arm: ArmRound, settings: Mapping[str, str | None]) -> Arm:
+def as_arm(site: Site, arm: ArmRound, settings: Mapping[str, str | None]) -> Arm:
+    """One engine of an arm as arms are compared."""
     word, _, backend = site.kind.partition("-")
     return Arm(
         name=arm.side.role,

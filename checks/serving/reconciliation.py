@@ -79,7 +79,10 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the reconciliation. ``holds`` None: a number is missing. Unit ``tokens`` or ``B`` or ``B/s``."""
+    """One line of the reconciliation. ``holds`` None: a number is missing. Unit ``tokens`` or ``B`` or ``B/s``.
+
+    ``near``: found must lie near what is expected; else that is the most or the least it may be.
+    """
 
     what: Phrase
     found: float | None
@@ -87,6 +90,7 @@ class Row:
     unit: str
     allowed: Phrase
     holds: bool | None
+    near: bool = False
 
 
 def reconcile(traffic: Traffic, expected: Expected, tolerances: Tolerances | None = None) -> tuple[Row, ...]:
@@ -131,7 +135,7 @@ def _row(what: Phrase, found: float | None, wanted: float | None, unit: str, les
     holds = None
     if number(found) is not None and number(wanted) is not None and found is not None and wanted is not None:
         holds = wanted > 0 and wanted * (1 - less / 100) <= found <= wanted * (1 + more / 100)
-    return Row(what, found, wanted, unit, allowed, holds)
+    return Row(what, found, wanted, unit, allowed, holds, near=True)
 
 
 def _most(what: Phrase, found: float | None, of: float | None, unit: str, percent: float) -> Row:

@@ -6,6 +6,8 @@ seed is the workload's, so anybody can draw them again.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from checks.phrase import say
@@ -20,20 +22,40 @@ from checks.verdict import Outcome, Verdict
 _SPREAD, _ROUNDS, _TTFT, _DECODE = 0.05, 0.003, 10.0, 12.0
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Made-up rounds with a true drop of ``percent``: what they must come to and what they came to."""
+
+    percent: float
+    wanted: Outcome
+    verdict: Verdict
+
+
+def shown(
+    site: Site, concurrency: int, limits: Limits, small: float, large: float, least: float
+) -> tuple[Shown, Shown]:
+    """Judge made-up rounds with a small and with a large true drop by the rules of this run."""
+    return (
+        Shown(small, Outcome.STOP, _judged(site, concurrency, limits, small, least)),
+        Shown(large, Outcome.PASS, _judged(site, concurrency, limits, large, least)),
+    )
+
+
 def sees(site: Site, concurrency: int, limits: Limits, small: float, large: float, least: float) -> Verdict:
     """A true drop of ``small`` percent is stopped and one of ``large`` percent passes, by the very rules of this run."""
     required = say(
         "a drop of {small} percent is stopped, one of {large} percent passes", small=f"{small:g}", large=f"{large:g}"
     )  # fmt: skip
-    found = {percent: _judged(site, concurrency, limits, percent, least) for percent in (small, large)}
+    found = shown(site, concurrency, limits, small, large, least)
+    first, second = (one.verdict for one in found)
     measured = say(
         "{small} %: {first} ({one}); {large} %: {second} ({two})",
-        small=f"{small:g}", first=found[small].outcome.value, one=found[small].measured,
-        large=f"{large:g}", second=found[large].outcome.value, two=found[large].measured,
+        small=f"{small:g}", first=first.outcome.value, one=first.measured,
+        large=f"{large:g}", second=second.outcome.value, two=second.measured,
     )  # fmt: skip
-    if found[small].outcome is Outcome.STOP and found[large].outcome is Outcome.PASS:
+    if all(one.verdict.outcome is one.wanted for one in found):
         return Verdict.of(True, measured, required)
-    note = next((one.note for one in found.values() if one.note is not None), None)
+    note = next((one.verdict.note for one in found if one.verdict.note is not None), None)
     why = say("the judgement cannot tell them apart with these limits: {why}", why=note or say("look at both"))
     return Verdict.undecided(why, required, measured)
 

@@ -15,6 +15,7 @@ from checks.serving.rounds import ArmRound, ReadAnew, ReadBoth, Round
 from checks.serving.share import Shared
 from checks.serving.site import Side, Site
 from checks.trial import Trial
+from checks.verdict import Verdict
 
 #: Seconds that one prompt is planned to take on the whole: populating, measuring and what lies between. For progress only.
 _EACH = 4.0
@@ -31,7 +32,12 @@ def first(site: Site, concurrency: int, number: int) -> str:
     return "local" if (drawn + number) % 2 else "array"
 
 
-def paired(site: Site, concurrency: int, enough: Callable[[Sequence[Round]], bool] | None = None) -> Trial[Round]:
+def paired(
+    site: Site,
+    concurrency: int,
+    enough: Callable[[Sequence[Round]], bool] | None = None,
+    proof: Callable[[], Verdict] | None = None,
+) -> Trial[Round]:
     """Both arms at one concurrency: a round of each in turn, the same prompts on both, new ones every round."""
 
     def stages(number: int) -> Stages:
@@ -52,6 +58,7 @@ def paired(site: Site, concurrency: int, enough: Callable[[Sequence[Round]], boo
         rounds=site.rounds,
         at_most=site.rounds + site.more_rounds,
         enough=enough,
+        proof=proof,
         seconds=2 * site.prompts(concurrency) * _EACH,
         group=group(site),
         seed=site.seed,

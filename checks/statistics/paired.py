@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from checks.statistics.percentile import finite, median
 
@@ -112,6 +111,8 @@ def student_interval(ratios: Sequence[float], level: float = 0.95) -> Interval:
     Five values drawn anew cannot show their own spread: such an interval holds the truth in about 83 of 100 cases where it
     promises 95 (runbooks/decisions, table). Raises ValueError for fewer than two ratios or one that is not positive.
     """
+    from scipy import stats  # a second of imports that a plan needs not
+
     data = finite(ratios)
     if len(data) < 2:
         raise ValueError(f"{len(data)} ratio, wanted at least 2")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from checks.statistics.percentile import finite
 
@@ -70,6 +69,8 @@ def trend(times: Sequence[float], values: Sequence[float]) -> Trend:
     """
     if len(times) != len(values) or len(values) < 3:
         raise ValueError(f"{len(times)} times and {len(values)} values, wanted as many of both, at least 3")
+    from scipy import stats  # a second of imports that a plan needs not
+
     when, data = finite(times), finite(values)
     span = float(np.ptp(when))
     middle = float(np.median(data))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 
 from checks.block.criteria import payload_rate
-from checks.serving import judging, trials
+from checks.serving import judging, sensitivity, trials
 from checks.serving.limits import Limits, limits
 from checks.serving.rounds import Round
 from checks.serving.site import Server, Side, Site
+from checks.serving.tools import Driver
 from checks.trial import Trial
+from checks.verdict import Verdict
+from kvgate.inventory import serving as inventory
 from kvgate.inventory.model import Rack
 from kvgate.inventory.serving import Arm, Instance, Shape
 from kvgate.inventory.subjects import below, promised
@@ -54,8 +58,12 @@ def site(rack: Rack, shape: str) -> Site:
         seed=work.seed,
         sides=tuple(_side(rack, name, arm) for name, arm in found.arms.items()),
         busy=_busy(rack, found),
-        client=work.client,
+        driver=_driver(serving.driver),
     )
+
+
+def _driver(ordered: inventory.Driver) -> Driver:
+    return Driver(ordered.tool, ordered.version or "", ordered.folder or "", ordered.tokenizer or "")
 
 
 def _busy(rack: Rack, shape: Shape) -> tuple[tuple[str, Server], ...]:
@@ -101,8 +109,24 @@ def _side(rack: Rack, name: str, arm: Arm) -> Side:
     )
 
 
-def cells(concurrency, terms) -> tuple[Site, Limits, Trial[Round]]:
+def cells(concurrency, terms, proof=None) -> tuple[Site, Limits, Trial[Round]]:
     """The paired rounds at one concurrency, a thing of the inventory, and what they are held to by a clause's terms."""
     where = site(concurrency.rack, concurrency.shape)
     held = limits(terms, where)
-    return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held))
+    return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held), proof)
+
+
+def seen(concurrency, terms) -> Callable[[], Verdict]:
+    """What shows, before the first round, that a drop that is too small would be stopped and a large one would pass."""
+    where = site(concurrency.rack, concurrency.shape)
+    return cache(
+        partial(
+            sensitivity.sees,
+            where,
+            concurrency.level,
+            limits(terms, where),
+            terms["small"],
+            terms["large"],
+            terms["least"],
+        )
+    )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from checks.serving import judging, sensitivity, trials
-from gates.g3_benefit.experiment import cells
+from gates.g3_benefit.experiment import cells, seen
 
 
 def _earlier(concurrency, measure, terms, decide):
-    where, held, trial = cells(concurrency, terms)
-    least = terms["least"]
-    shown = sensitivity.sees(where, concurrency.level, held, terms["small"], terms["large"], least)
-    decide(sensitivity.backed(judging.ttft(measure(trial), where, held, least), shown))
+    proof = seen(concurrency, terms)
+    where, held, trial = cells(concurrency, terms, proof)
+    decide(sensitivity.backed(judging.ttft(measure(trial), where, held, terms["least"]), proof()))
 
 
 @pytest.mark.clause("G3.3.1")

@@ -1,4 +1,4 @@
-"""``kvgate report``: runs as one page that needs no network."""
+"""``kvgate report``: runs in the terminal, or as one page that needs no network."""
 
 from __future__ import annotations
 
@@ -19,29 +19,32 @@ from kvgate.gate.session import GateSession
 from kvgate.gate.stored import find_run
 from kvgate.reports import tables
 from kvgate.reports.messages import Reader, language
-from kvgate.reports.page import page
+from kvgate.reports.page import page, parts_of
+from kvgate.reports.printed import printed
 
 
 @click.command(
     "report",
     help=speech.read(
-        "Write RUN... (run ids, beginnings of them, or evidence folders) as one HTML page: decisions, verdicts, tables and "
-        "charts of measured load, earlier attempts and published figures beside them, and where every answer lies.\n\n"
+        "Show RUN... (run ids, beginnings of them, or evidence folders) in the terminal, or with --html as one page: decisions, "
+        "verdicts, tables and charts of measured load, earlier attempts and published figures beside them, and where every "
+        "answer lies.\n\n"
         "Everything is judged again from the evidence; no host is contacted and the page needs no network.\n\n"
         "Example: kvgate report 20261129T19 --html g2.html --lang zh"
     ),
 )
 @click.argument("runs", nargs=-1, required=True, shell_complete=complete.runs)
 @click.option(
-    "--html", "target", type=click.Path(path_type=Path, dir_okay=False), required=True, metavar="FILE",
-    help=speech.read("where the page is written; a file that is there is replaced"),
+    "--html", "target", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help=speech.read("write a page instead; a file that is there is replaced"),
 )  # fmt: skip
+@click.option("--all", "everything", is_flag=True, help=speech.read("in the terminal: also what the page folds"))
 @options.evidence(speech.read("where runs are kept"))
 @options.LEDGER
-def report(runs: tuple[str, ...], target: Path, evidence: Path, ledger: str) -> None:
-    """Write a report."""
+def report(runs: tuple[str, ...], target: Path | None, everything: bool, evidence: Path, ledger: str) -> None:
+    """Show or write a report."""
     read = Reader(language())
-    if not target.parent.is_dir():
+    if target is not None and not target.parent.is_dir():
         raise NotAllowed(
             say("found no folder {folder} for the page, wanted one that is there", folder=str(target.parent))
         )
@@ -49,7 +52,11 @@ def report(runs: tuple[str, ...], target: Path, evidence: Path, ledger: str) -> 
     for number, name in enumerate(runs, 1):
         click.echo(read("{number} of {count}: judging {run} again", number=number, count=len(runs), run=name), err=True)
         sessions.append(session_again(find_run(gate_options.Options("G1", None, ledger, evidence), name), ledger))
-    text = page(sessions, read, _history(ledger, sessions))
+    history = _history(ledger, sessions)
+    if target is None:
+        printed(parts_of(sessions, read, history), sys.stdout, read, everything=everything)
+        sys.exit(0)
+    text = page(sessions, read, history)
     _write(target, text)
     size = len(text.encode()) / 1e6
     click.echo(read("{path}: {count} runs, {size:.1f} MB", path=str(target), count=len(sessions), size=size))

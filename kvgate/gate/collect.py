@@ -154,6 +154,14 @@ def with_boots(answers: Answers | None, evidence: Evidence) -> Answers:
     return found
 
 
+def with_rounds(answers: Answers) -> Answers:
+    """Tell answers which steps of load an earlier sitting of the same run kept: its rounds are not made again."""
+    for kept in answers.evidence.answers():
+        if kept.sample == 0:
+            answers.keep(kept.host, kept.key, 0, kept.seq)
+    return answers
+
+
 def replay(evidence: Evidence) -> Answers:
     """Return the answers of a stored run, as they were kept."""
     answers = Answers(evidence)

@@ -21,7 +21,7 @@ from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwr
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
-from kvgate.gate.collect import Progress, Rounds
+from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.judged import Judged
@@ -165,7 +165,7 @@ class GateSession:
             may, may_not = permitted(rehearsal.trials, self.destroys)
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
-            self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell)
+            self._trials = Trials(may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell)
 
     def met(self, hosts: Collection[str]) -> set[str]:
         """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""

@@ -15,13 +15,14 @@ from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import Device, Probe
 from checks.trial import Step, Trial, turn
+from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
 from kvgate.evidence.store import AskedProbe
 from kvgate.gate.answers import Answers, Met
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.gate.signals import one_by_one
-from kvgate.gate.tried import AFTER, BEFORE, CLEAN, QUIET, ROUND, Ended, Tried, hidden, named
+from kvgate.gate.tried import AFTER, BEFORE, CLEAN, PROOF, QUIET, ROUND, Ended, Tried, hidden, named
 from kvgate.transport.base import Answer, Batch, Command, Transport
 
 #: Seconds between two looks at the live number.
@@ -32,7 +33,8 @@ _LOOK = 5.0
 class Moment:
     """Where a gate stands while it makes load, for whoever shows progress.
 
-    ``done`` and ``left`` are seconds of planned load over all trials; ``live`` is set while a round runs, ``ended`` after it.
+    ``done`` and ``left`` are seconds of planned load over all trials; ``live`` is set while a round runs, ``ended`` after it,
+    and ``proof`` before the first one: whether the judgement of the trial was shown to be able to fail.
     """
 
     title: Phrase
@@ -42,6 +44,7 @@ class Moment:
     left: float
     live: Phrase | None = None
     ended: Ended | None = None
+    proof: Verdict | None = None
 
 
 Tell = Callable[[Moment], None]
@@ -64,12 +67,16 @@ class Trials:
         watch: Transport | None = None,
         tell: Tell | None = None,
     ) -> None:
-        self.trials = list({trial.key: trial for trial in trials}.values())
+        self.trials = _each_once(trials)
         self.tried = Tried(answers)
         self._answers, self._evidence = answers, answers.evidence
         self._transport, self._watch, self._mark = transport, watch, mark
         self._tell = tell or (lambda _: None)
         self._done = 0.0
+        self._begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
+        for line in self._evidence.notes(f"{ROUND}-begun"):
+            if isinstance(number := line.get("number"), int):
+                self._begun[str(line.get("trial"))] = max(number, self._begun.get(str(line.get("trial")), 0))
         self.left: list[Phrase] = []  # what could not be cleaned up
 
     def run(self) -> Tried:
@@ -87,7 +94,7 @@ class Trials:
 
     def _group(self, trials: list[Trial[Any]]) -> None:
         """Make the rounds of some trials in turns. What was laid out is removed at the end, however it ends."""
-        wanted = {trial.key: self._wanted(trial) for trial in trials}
+        wanted = {trial.key: self._wanted(trial) for trial in trials if self._proved(trial)}
         last: dict[str, int] = {}
         number = 0
         try:
@@ -100,6 +107,19 @@ class Trials:
             for trial in trials:
                 if trial.key in last and trial.clean:
                     self._tidy(trial, last[trial.key])
+
+    def _proved(self, trial: Trial[Any]) -> bool:
+        """Show that the judgement can fail before anything is measured for it; what cannot be judged is not measured."""
+        if trial.proof is None:
+            return True
+        found = trial.proof()
+        good = found.outcome is Outcome.PASS
+        self._evidence.note(
+            PROOF, trial=trial.key, id=trial.id, outcome=found.outcome.value, measured=str(found.measured),
+            required=str(found.required), note=str(found.note or ""),
+        )  # fmt: skip
+        self._show(trial, 0, proof=found)
+        return good
 
     def _next_round(self, trial: Trial[Any], wanted: Iterator[int], last: dict[str, int]) -> bool:
         number = next(wanted, None)
@@ -135,13 +155,8 @@ class Trials:
             if enough or counted >= trial.most or (fresh and rounds and rounds[-1].failed is not None):
                 return
             fresh = True
-            yield self._next(trial)
-
-    def _next(self, trial: Trial[Any]) -> int:
-        begun = [
-            line.get("number") for line in self._evidence.notes(f"{ROUND}-begun") if line.get("trial") == trial.key
-        ]
-        return max([number for number in begun if isinstance(number, int)], default=0) + 1
+            number = self._begun[trial.key] = self._begun.get(trial.key, 0) + 1
+            yield number
 
     # ---- one round
 
@@ -256,9 +271,16 @@ class Trials:
 
     # ---- showing
 
-    def _show(self, trial: Trial[Any], number: int, live: Phrase | None = None, ended: Ended | None = None) -> None:
+    def _show(
+        self,
+        trial: Trial[Any],
+        number: int,
+        live: Phrase | None = None,
+        ended: Ended | None = None,
+        proof: Verdict | None = None,
+    ) -> None:
         left = sum(max(0, other.rounds - len(self.tried.rounds(other))) * other.seconds for other in self.trials)
-        self._tell(Moment(trial.title, number, trial.rounds, self._done, left, live, ended))
+        self._tell(Moment(trial.title, number, trial.rounds, self._done, left, live, ended, proof))
 
     @contextlib.contextmanager
     def _looking(self, trial: Trial[Any], number: int) -> Iterator[None]:
@@ -291,6 +313,16 @@ class Trials:
 
 
 _UNTOLD = object()
+
+
+def _each_once(trials: Iterable[Trial[Any]]) -> list[Trial[Any]]:
+    """Clauses ask for the same trial: it is made once, with the proof that one of them wants."""
+    found: dict[str, Trial[Any]] = {}
+    for trial in trials:
+        known = found.get(trial.key)
+        if known is None or known.proof is None:
+            found[trial.key] = trial
+    return list(found.values())
 
 
 def _told(host: str, probe: Probe[Any], answer: Answer | CannotTell) -> Any:

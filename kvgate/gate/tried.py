@@ -11,6 +11,7 @@ from checks.nvme.probes import controllers
 from checks.phrase import Phrase, joined, say
 from checks.probe import UnreadableOutput
 from checks.trial import Measured, Step, Trial, Voided
+from checks.verdict import Outcome
 from kvgate.errors import CannotTell, DeviceAbsent, Unreadable
 from kvgate.gate.answers import Answers
 from kvgate.gate.naming import device_names
@@ -20,6 +21,9 @@ Fact = TypeVar("Fact")
 
 #: Kind of the journal line that ends a round; a round without one was cut short and counts for nothing.
 ROUND = "round"
+
+#: Kind of the journal line that says whether the judgement of a trial was shown to be able to fail.
+PROOF = "proof"
 
 #: Hidden steps: which kernel names the serials had before and after the load, whose load runs, what was left to end.
 BEFORE, AFTER, QUIET, CLEAN = "controllers before", "controllers after", "other load", "load ended"
@@ -76,6 +80,13 @@ class Tried:
                     title=trial.title, serials=" --allow-destructive ".join(serials),
                 )
             )  # fmt: skip
+        if not rounds and (blind := self._blind(trial)) is not None:
+            raise CannotTell(
+                say(
+                    "{title}: nothing was measured, because the judgement could not tell made-up drops apart: {why}",
+                    title=trial.title, why=blind,
+                )
+            )  # fmt: skip
         if len(facts) < trial.rounds:
             if failed:
                 raise failed[-1]
@@ -100,6 +111,13 @@ class Tried:
             if line.get("trial") == trial.key and isinstance(serials, list):
                 return [str(serial) for serial in serials]
         return None
+
+    def _blind(self, trial: Trial[Any]) -> str | None:
+        """Why the judgement of a trial was not shown to be able to fail; None where it was, or nobody asked for it."""
+        told = [line for line in self.answers.evidence.notes(PROOF) if line.get("trial") == trial.key]
+        if not told or told[-1].get("outcome") == Outcome.PASS.value:
+            return None
+        return str(told[-1].get("note"))
 
     def numbers(self, trial: Trial[Any]) -> list[int]:
         """Evidence numbers of every step of every round that came to its end."""

@@ -14,10 +14,15 @@ _FONT = "Noto Sans, Noto Sans CJK SC, Microsoft YaHei, PingFang SC, Arial, sans-
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure with what it shows."""
+    """One figure with what it shows, and ``text`` as a terminal can show of it.
+
+    ``half``: two of them stand side by side where there is room.
+    """
 
     title: str
     html: str
+    half: bool = False
+    text: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,32 @@ def _middle(values: Sequence[float]) -> float:
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
+def finished(
+    figure: go.Figure,
+    title: str,
+    unit: str,
+    *,
+    half: bool = False,
+    height: int = _HEIGHT,
+    across: bool = False,
+    text: Sequence[str] = (),
+) -> Chart:
+    """Dress a figure as all of a report's are; ``across``: its values run from left to right."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 60, "r": 20, "t": 20, "b": 60},
+        font={"family": _FONT, "size": 12},
+        template="plotly_white",
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0.0},
+    )
+    if across:
+        figure.update_yaxes(automargin=True)
+    else:
+        figure.update_yaxes(title=unit)
+    return Chart(title, _html(figure, bar=not half), half, text)
+
+
 def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) -> Chart:
     figure.update_layout(
         height=_HEIGHT,
@@ -139,5 +170,9 @@ def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) ->
         figure.update_yaxes(type="category")
     else:
         figure.update_yaxes(title=unit, type="log" if logarithmic else "linear", rangemode="tozero")
-    html = figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
-    return Chart(title, str(html))
+    return Chart(title, _html(figure))
+
+
+def _html(figure: go.Figure, *, bar: bool = True) -> str:
+    config = {"displaylogo": False, "responsive": True, **({} if bar else {"displayModeBar": False})}
+    return str(figure.to_html(full_html=False, include_plotlyjs=False, config=config))

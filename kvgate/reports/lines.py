@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from checks.acceptance import Clause
+from checks.verdict import Outcome, Verdict
 from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier
@@ -158,6 +159,9 @@ class Load:
     def __call__(self, moment: Moment) -> None:
         """Tell one moment of a round."""
         read = self.read
+        if moment.proof is not None:
+            self._line([read.phrase(moment.title), self._proof(moment.proof)], lasting=True)
+            return
         parts = [
             read("round {number} of {of}", number=moment.number, of=moment.of),
             read.phrase(moment.title),
@@ -169,6 +173,14 @@ class Load:
             self._line([*parts, read.phrase(moment.live)], lasting=False)
         else:
             self._line([*parts[:2], self._outcome(moment.ended)], lasting=True)
+
+    def _proof(self, found: Verdict) -> str:
+        """Whether the judgement was shown to be able to fail, before the first round."""
+        told = self.read.phrase(found.measured)
+        if found.outcome is Outcome.PASS:
+            return self.read("the judgement can fail: {shown}", shown=told)
+        why = self.read.phrase(found.note)
+        return self.read("not measured, the judgement cannot be trusted: {why}", why=why)
 
     def _outcome(self, ended: Ended) -> str:
         if ended.void is not None:

@@ -18,7 +18,7 @@ from kvgate.gate.session import GateSession
 from kvgate.reports import basis, charts, sections
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections import soak
+from kvgate.reports.sections import experiment, soak
 from kvgate.reports.sections.section import Grid, Section
 
 _PAGES = Path(__file__).parent / "pages"
@@ -39,7 +39,7 @@ class Part:
 
 def page(sessions: Sequence[GateSession], read: Reader, history: pd.DataFrame | None = None) -> str:
     """Return the page. ``history`` holds the measurements of the campaign (tables.measurements), earlier attempts too."""
-    parts = [_part(session, read, history) for session in sessions]
+    parts = parts_of(sessions, read, history)
     drawn = any(section.charts for part in parts for section in part.sections)
     pages = Environment(loader=FileSystemLoader(_PAGES), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     racks = dict.fromkeys(f"{one.inventory.rack.campaign}, {one.inventory.rack.rack}" for one in sessions)
@@ -51,7 +51,13 @@ def page(sessions: Sequence[GateSession], read: Reader, history: pd.DataFrame | 
         parts=parts,
         code=charts.code() if drawn else "",
         outcomes=[one.value for one in Outcome],
+        screen=read("on screen only"),
     )
+
+
+def parts_of(sessions: Sequence[GateSession], read: Reader, history: pd.DataFrame | None = None) -> list[Part]:
+    """Return what a report shows of each run; ``history`` as :func:`page` takes it."""
+    return [_part(session, read, history) for session in sessions]
 
 
 def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> Part:
@@ -69,6 +75,7 @@ def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> P
     found = [_verdicts(session, decision.verdicts, read)]
     if session.tried is not None:
         found += sections.of(session.tried, read)
+        found += experiment.sections(session, session.tried, read)
     found += soak.sections(session.soaks, read)
     found += _earlier(session, history, read)
     found += _reference(session.gate, read)
@@ -113,7 +120,7 @@ def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], re
         read("outcome"), read("clause"), read("subject"), read("weight"), read("what it says"), read("measured"), read("required"),
         read("remark"), read("what to do"), read("evidence"),
     ]  # fmt: skip
-    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows)])
+    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows, brief=(0, 1, 2, 4, 5, 6, 7))])
 
 
 def _earlier(session: GateSession, history: pd.DataFrame | None, read: Reader) -> Iterator[Section]:
@@ -178,4 +185,5 @@ def _evidence(session: GateSession, read: Reader) -> Iterator[Section]:
     heads = [
         read("evidence"), read("host"), read("command"), read("status"), read("seconds"), read("SHA-256 of the output, or the reason"),
     ]  # fmt: skip
-    yield Section(read("Evidence: {count} answers", count=len(rows)), grids=[Grid(heads, rows)], folded=True)
+    title = read("Evidence: {count} answers", count=len(rows))
+    yield Section(title, grids=[Grid(heads, rows)], folded=True, long=True)

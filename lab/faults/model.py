@@ -19,7 +19,8 @@ class Fault:
     ``undecided`` those that cannot be told any more; every other clause must come out as on the healthy rack. ``platform`` is the node
     type the fault needs (``rocm``, ``ascend``, ``nvidia``) or empty. ``behaviour`` is a fault of the host itself:
     ``changed-host-key``, ``refuse-login``, ``silent``, ``close-early``, ``garbage``, ``banner``, ``cut-in-batch``, ``down``, ``slow``.
-    ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it.
+    ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it. ``nfs``: it needs a rack whose
+    nodes mount an export of the array too. ``driver`` is the load tool that the rack is ordered with for it.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Fault:
     behaviour: str = ""
     load: tuple[Trouble | Cable | Upset, ...] = ()
     serving: tuple[Flaw, ...] = ()
+    nfs: bool = False
+    driver: str = ""
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""

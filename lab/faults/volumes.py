@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from lab.faults.model import Fault
-from lab.load.model import Trouble
+from lab.load.model import NFS, Trouble
 from lab.machine import Edit
 
 _REPEAT = frozenset({"G2.1.4", "G2.1.5", "G2.1.6"})
 _RATES = frozenset({"G2.1.2", "G2.1.3"})
+_WHOLE = frozenset({"G2.3.1", "G2.3.2"})
 _SEEN = frozenset({"G2.1.9"})
 _EVERY = frozenset(
     {
@@ -80,7 +81,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fio-missing", "fio is not installed on the node",
-        "node-01", undecided=_ARRAY | {"G2.1.1", "G2.3.1"},
+        "node-01", undecided=_ARRAY | {"G2.1.1", "G2.3.1", "G2.3.3"},
         edits=(Edit(ask="(env KVGATE_LOAD=\\S+ )?(fio .*|sh -c .* fio .*)", stdout="", stderr="sh: 1: fio: not found\n", status=127),),
     ),
     Fault(
@@ -101,13 +102,25 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-lost-before-load", "the array's volume is no longer mounted when the load begins: the root disk lies below its path",
-        "node-01", undecided=_ARRAY | {"G2.3.1", "G2.3.2"},
+        "node-01", undecided=_ARRAY | {"G2.3.1", "G2.3.2", "G2.3.3"},
         edits=(Edit(ask="findmnt .*", replace=(('"/mnt/fx100"', '"/mnt/elsewhere"'),)),),
     ),
     Fault(
         "local-disk-hot", "the local disk reports that it is too hot whenever it is looked at",
         "node-01", undecided=_EVERY,
         edits=(Edit(ask="nvme smart-log .*", replace=(('"critical_warning":0', '"critical_warning":2'),)),),
+    ),
+    Fault(
+        "nfs-unsteady", "reads over NFS differ by a tenth from round to round",
+        "node-01", undecided=frozenset({"G2.1.11"}), load=(Trouble(NFS.device, noise=0.12),), nfs=True,
+    ),
+    Fault(
+        "nfs-reader-unmounted", "the node that should read over NFS what another wrote has lost its mount",
+        "node-02", undecided=_WHOLE, edits=(Edit(ask="findmnt .*", replace=(('"/mnt/nfs"', '"/mnt/elsewhere"'),)),), nfs=True,
+    ),
+    Fault(
+        "nfs-reader-other-fio", "the node that verifies over NFS has another fio than the one that wrote",
+        "node-02", stops=frozenset({"G2.1.1"}), undecided=frozenset({"G2.3.1"}), load=(Trouble(version="fio-3.42"),), nfs=True,
     ),
     Fault(
         "space-unknown", "df on the local disk's filesystem answers with an input/output error",

@@ -23,6 +23,7 @@ class Upset:
 
     ``load`` slows reading, ``save`` durable writing; ``unsteady`` is the relative deviation of loads. ``across`` makes the verify
     say that versions differ, ``io`` that the device gives an I/O error, ``short`` verifies that share only. ``full``: no space.
+    ``anew`` is how letting a volume go and taking it again ends, ``forgets`` loses with the connection what was written before.
     """
 
     on: str = ""
@@ -41,17 +42,23 @@ class Upset:
     killed: bool = False
     empty: bool = False
     torn_save: bool = False
+    anew: str = ""
+    forgets: bool = False
 
 
 @dataclass
 class FilesHost:
-    """Answers about whole files. ``move`` tells the counters of the device what was read."""
+    """Answers about whole files. ``move`` tells the counters of the device what was read.
+
+    ``server`` is what the server of network filesystems keeps: one host writes it and another reads it back.
+    """
 
     volumes: tuple[Volume, ...]
     move: Callable[[Volume, str, float], None]
     upsets: tuple[Upset, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     uptime: float = 86400.0
+    server: dict[str, int] = field(default_factory=dict)
 
     def answer(self, words: list[str]) -> Reply | None:
         """Answer one command; None for what is none of its own."""
@@ -60,6 +67,8 @@ class FilesHost:
             if any(one.no_drop for one in self.upsets):
                 return Reply(stderr=b"sh: 1: cannot create /proc/sys/vm/drop_caches: Read-only file system\n", status=2)
             return Reply(b"dropped\n")
+        if "anew: kept" in text:
+            return self._anew(words[4])
         if "Loading weights took" in text:
             return Reply(_ENGINE.encode())
         if "sha256sum" in text:
@@ -91,20 +100,29 @@ class FilesHost:
         upset, count = self._upset(volume), int(words[5])
         if writing and upset.full:
             return Reply(stderr=b"tee: write error: No space left on device\n", status=1)
-        key = f"sums {words[4]}"
-        self.runs[key] = self.runs.get(key, 0) + (1 if writing else 0)
+        key, kept = f"sums {words[4]}", self.server if volume.network else self.runs
+        kept[key] = kept.get(key, 0) + (1 if writing else 0)
         if writing:
-            self.runs[f"size {words[4]}"] = int(words[6])
-        size = self.runs.get(f"size {words[4]}", 0)
+            kept[f"size {words[4]}"] = int(words[6])
+        size = kept.get(f"size {words[4]}", 0)
         if not writing:
             self.move(volume, "read", 0.0 if upset.kept else count * size)
         rows = []
         for number in range(count):
             other = not writing and upset.sums and number == 1
-            digest = hashlib.sha256(f"{key} {self.runs[key]} {number} {other}".encode()).hexdigest()
+            digest = hashlib.sha256(f"{key} {kept[key]} {number} {other}".encode()).hexdigest()
             found = size // 2 if upset.torn and number == 0 else size
             rows.append(f"file {number} {found} {digest}\n")
         return Reply("".join(rows).encode())
+
+    def _anew(self, path: str) -> Reply:
+        volume = self._volume(f"{path}/")
+        if volume is None:
+            return Reply(f"anew: kept findmnt finds nothing mounted at {path}\n".encode())
+        upset = self._upset(volume)
+        if upset.forgets:
+            self.runs[f"forgot {path}"] = 1
+        return Reply(f"anew: {upset.anew or ('done 0' if volume.network else 'done 1')}\n".encode())
 
     def _write(self, words: list[str]) -> Reply:
         given = options(words)
@@ -115,6 +133,7 @@ class FilesHost:
             return Reply(
                 b"fio: io_u error on file: No space left on device: write offset=0, buflen=1048576\n", status=1
             )
+        self.runs.pop(f"forgot {volume.path}", None)
         size = int(given["size"]) * int(given.get("numjobs", "1"))
         return Reply(document(given, size / volume.write, volume.write, size).encode())
 
@@ -128,7 +147,7 @@ class FilesHost:
         if upset.killed:
             return Reply(b"", status=137)
         size = int(int(given["size"]) * int(given.get("numjobs", "1")) * upset.short)
-        bad = upset.torn_save if saved else upset.corrupt
+        bad = upset.torn_save if saved else upset.corrupt or f"forgot {volume.path}" in self.runs
         error = 84 if bad or upset.across else 5 if upset.io else 0
         said = ""
         if bad:

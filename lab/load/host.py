@@ -13,9 +13,11 @@ from lab.load.document import document, options
 from lab.load.fabric import FabricHost
 from lab.load.files import FilesHost, Upset
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
+from lab.load.network import mountstats
 from lab.machine import Reply
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
+from lab.soak.worker import SoakHost
 
 
 @lru_cache(maxsize=512)
@@ -37,17 +39,22 @@ class LoadHost:
     upsets: tuple[Upset, ...] = ()
     files: FilesHost = field(init=False)
     boot: str = ""
+    unused: set[str] = field(default_factory=set)  # devices that nothing on this host stands on
+    server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
     serving: ServingHost | None = None
+    soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
-        self.files = FilesHost(self.volumes, self._move, self.upsets)
+        self.files = FilesHost(self.volumes, self._move, self.upsets, server=self.server)
         self.serving = ServingHost(
             self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
         )
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.soak is not None and (asked := self.soak.answer(line)) is not None:
+            return asked
         if self.serving is not None and (found := self.serving.answer(line)) is not None:
             return found
         try:
@@ -61,6 +68,7 @@ class LoadHost:
             (words[:2] == ["sh", "-c"] and "guard: refused" in words[2], self._guard),
             (words[:2] == ["sh", "-c"] and "KVGATE_LOAD" in words[2], lambda _: Reply(b"ours 0\nend\n")),
             (words == ["cat", "/proc/diskstats"], lambda _: self._counters()),
+            (words == ["cat", "/proc/self/mountstats"], lambda _: Reply(mountstats(self.volumes, self.moved).encode())),
             (words == ["fio", "--version"], lambda _: Reply(f"{self._version()}\n".encode())),
             (words[:1] == ["fio"], self._fio),
             (words[:2] == ["sh", "-c"] and "iostat" in words[2] and "fio" in words, self._watched),
@@ -72,12 +80,31 @@ class LoadHost:
         return next((answer(words) for applies, answer in ways if applies), None)
 
     def _guard(self, words: list[str]) -> Reply:
-        """No disk of this rack is free: whoever would write one raw is told who holds it."""
+        """Whoever would write a disk raw is told who holds it; one that is unused is written, and is busy for as long."""
         volume = next((one for one in self.volumes if words[4] == f"/dev/{one.device}"), None)
+        if volume is not None and volume.device in self.unused:
+            place = f"{words[8]} {volume.device}\n"
+            return Reply(f"guard: clear {place}{self._raw(volume, words[10:], place)}".encode())
         said = (
             "absent it is no block device" if volume is None else f"claim {words[4]} is in use: Device or resource busy"
         )
         return Reply(f"guard: refused: {said}\n".encode(), status=9)
+
+    def _raw(self, volume: Volume, words: list[str], place: str) -> str:
+        if not words:
+            return ""
+        given = options(words)
+        run = self.runs[volume.device] = self.runs.get(volume.device, 0) + 1
+        trouble = self._trouble(volume.device, run)
+        depth = int(given["iodepth"]) * int(given.get("numjobs", "1"))
+        found = rate(volume, given["rw"], int(given["bs"]), depth, trouble, run)
+        size = (
+            int(given["size"]) * int(given.get("loops", "1"))
+            if "runtime" not in given
+            else int(found * int(given["runtime"]))
+        )
+        self._move(volume, given["rw"], size)
+        return f"{document(given, size / found, found, size, trouble)}guard: held {place}"
 
     def _trouble(self, device: str, run: int) -> Trouble:
         return next((one for one in self.troubles if one.applies(device, run)), Trouble())
@@ -90,7 +117,7 @@ class LoadHost:
 
     def _counters(self) -> Reply:
         rows = []
-        for number, volume in enumerate(self.volumes):
+        for number, volume in enumerate(one for one in self.volumes if not one.network):
             read, written = (int(size) // 512 for size in self.moved.get(volume.device, [0, 0]))
             counts = (read // 256, 0, read, read // 900, written // 256, 0, written, written // 900, 0, read // 1800, 0)
             rows.append(f" 259 {number:7d} {volume.device} {' '.join(str(count) for count in counts)}\n")

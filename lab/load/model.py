@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Volume:
-    """One filesystem's device: peak rates in bytes a second, the time of an empty request in seconds, write operations a second."""
+    """One filesystem's device: peak rates in bytes a second, the time of an empty request in seconds, write operations a second.
+
+    ``network``: there is no block device below it; the client counts what its server gave.
+    """
 
     device: str
     path: str
@@ -16,11 +19,15 @@ class Volume:
     write: float
     base: float
     write_ops: float
+    network: bool = False
 
 
 #: The node's own disk, and the array's volume behind one 100GbE port.
 LOCAL = Volume("nvme0n1", "/mnt/nvme0", 6.8e9, 4.0e9, 80e-6, 190_000)
 ARRAY = Volume("nvme1n1", "/mnt/fx100", 11.95e9, 11.6e9, 95e-6, 260_000)
+
+#: An export of the array, mounted by every node.
+NFS = Volume("192.168.100.10:/export/models", "/mnt/nfs", 1.6e9, 0.9e9, 450e-6, 20_000, network=True)
 
 
 @dataclass(frozen=True)

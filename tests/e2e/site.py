@@ -158,10 +158,11 @@ def served(
     nodes: int = 1,
     platform: str = "rocm",
     edits: Mapping[str, tuple[Edit, ...]] | None = None,
+    nfs: bool = False,
 ) -> Iterator[Site]:
     """Serve a rack and write its inventory into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    hosts = build(nodes, platform, faults)
+    hosts = build(nodes, platform, faults, nfs=nfs)
     for host in hosts:
         host.machine.edits += (edits or {}).get(host.name, ())
     with EmbeddedRack(hosts) as rack:

@@ -65,3 +65,12 @@ def test_an_unknown_run_is_a_refusal(stopped: Run, tmp_path: Path) -> None:
     done = stopped.site.kvgate("report", "19990101", "--html", str(tmp_path / "g1.html"))
     assert done.returncode == 4
     assert not (tmp_path / "g1.html").exists()
+
+
+def test_without_a_file_it_is_shown_in_the_terminal(stopped: Run) -> None:
+    done = stopped.site.kvgate("report", stopped.id)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "G1 embedded: STOP" in done.stdout
+    assert "G1.2." in done.stdout
+    assert "(--all)" in done.stdout
+    assert "smart-log" not in done.stdout, "the index of answers is for whoever asks for --all"

@@ -29,14 +29,13 @@ from kvgate.gate.answers import Answers
 from kvgate.gate.options import GATES
 from kvgate.gate.reading import read
 from kvgate.gate.trials import Trials
-from kvgate.gate.tried import Tried
 from kvgate.inventory import reader
 from kvgate.inventory.model import Rack
 from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Answer, Batch, Command
 from kvgate.transport.batch import check
 from lab.inventory import text
-from lab.rack import VirtualHost, build, fingerprint, host_key
+from lab.rack import VirtualHost, build, driver, fingerprint, host_key
 
 
 @dataclass
@@ -73,7 +72,7 @@ class Direct:
     hosts: dict[str, VirtualHost]
     cache: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     replies: dict[tuple[str, str, int], Any] = field(default_factory=dict)
-    tried: Tried | None = None
+    trials: Trials | None = None
     folder: TemporaryDirectory[str] | None = None
     done: set[tuple[str, bool]] = field(default_factory=set)  # trials that were made, without and with a rule for more
 
@@ -95,17 +94,16 @@ class Direct:
         return {host: self._fact(host, probe) for host in hosts}
 
     def measure(self, trial: Trial[Any]) -> Any:
-        if self.tried is None:
+        if self.trials is None:
             memory = Path("/dev/shm")  # evidence of a test need not survive a crash
             self.folder = TemporaryDirectory(dir=memory if memory.is_dir() else None)
             evidence = Evidence.create(Path(self.folder.name), "run", {"gate": "G2"})
-            self.tried = Tried(Answers(evidence))
-        if (trial.key, trial.enough is None) in self.done or (trial.key, False) in self.done:
-            return self.tried.measured(trial)
-        self.done.add((trial.key, trial.enough is None))
-        trials = Trials([trial], Virtual(self.hosts), self.tried.answers, "kvgate:test")
-        self.tried = trials.run()
-        return self.tried.measured(trial)
+            self.trials = Trials([], Virtual(self.hosts), Answers(evidence), "kvgate:test")
+        if (trial.key, trial.enough is None) not in self.done and (trial.key, False) not in self.done:
+            self.done.add((trial.key, trial.enough is None))
+            self.trials.trials = [trial]
+            self.trials.run()
+        return self.trials.tried.measured(trial)
 
     def host_key(self, host: str) -> str:
         return fingerprint(self.hosts[host].key)
@@ -224,15 +222,19 @@ def judge(
     inventory: str | None = None,
     gate: str = "G1",
     concurrencies: Sequence[int] = (8, 16, 32),
+    nfs: bool = False,
+    tool: str = "",
 ) -> Result:
     """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
-    ``inventory`` is another text to judge by than the order of that rack.
+    ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too;
+    ``tool`` is a load tool that it is ordered with.
     """
-    hosts = {host.name: host for host in build(nodes, platform, faults)}
+    hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())],
         concurrencies=concurrencies,
+        driver=tool or driver(hosts.values()),
     )
     rack = _rack(inventory or written)
     ask = Direct(hosts)

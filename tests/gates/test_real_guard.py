@@ -8,6 +8,7 @@ import stat
 import struct
 import subprocess
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -112,7 +113,7 @@ def refused(found: Guarded[object], condition: str, disk: Disk | None = None, be
 def test_a_clear_disk_of_the_right_serial_is_written(disk: Disk, tmp_path: Path, interpreter: str) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
-    for name in ("sh", "cat", "stat", "awk", "wipefs", "blkid", "fio", "readlink", interpreter):
+    for name in ("sh", "cat", "stat", "awk", "find", "sed", "sleep", "wipefs", "blkid", "fio", "readlink", interpreter):
         found = shutil.which(name) if name != "python3" else "/usr/bin/python3"
         if found and Path(found).exists():
             (tools / name).symlink_to(found)
@@ -210,13 +211,46 @@ def md_superblock() -> bytes:
     return (head.ljust(128, b"\0") + struct.pack("<3Q", 2048, 100, 8)).ljust(4096, b"\0")
 
 
-@pytest.mark.parametrize(("offset", "content"), [(0, partition_table()), (4096, md_superblock())])
-def test_a_partition_table_or_a_member_of_an_array(disk: Disk, offset: int, content: bytes) -> None:
+def volume_label() -> bytes:
+    """A physical volume of LVM: the label in the second sector, with its checksum (CRC-32 as LVM counts it)."""
+    body = (
+        struct.pack("<I8s", 32, b"LVM2 001")
+        + b"abcdefghijklmnopqrstuvwxyzABCDEF"
+        + struct.pack("<Q", 400 * MIB)
+        + bytes(444)
+    )
+    checksum = zlib.crc32(body[:492], 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    return b"LABELONE" + struct.pack("<QI", 1, checksum) + body[:492]
+
+
+def bcache_superblock() -> bytes:
+    magic = bytes.fromhex("c68573f64e1a45ca8265f57f48ba6d81")
+    return struct.pack("<QQQ", 0, 8, 1) + magic + bytes(range(16)) * 2 + bytes(32 + 24 + 8 * 8)
+
+
+def pool_label() -> bytes:
+    """An uberblock ring of ZFS: the magic number in every slot."""
+    return b"".join(struct.pack("<3Q", 0x00BAB10C, 5000, number).ljust(1024, b"\0") for number in range(128))
+
+
+@pytest.mark.parametrize(
+    ("offset", "content", "kind"),
+    [
+        (0, partition_table(), "dos"), (4096, md_superblock(), "linux_raid_member"), (512, volume_label(), "LVM2_member"),
+        (4096, bcache_superblock(), "bcache"), (128 * 1024, pool_label(), "zfs_member"),
+    ],
+)  # fmt: skip
+def test_a_partition_table_or_a_member_of_an_array_a_volume_a_cache_or_a_pool(
+    disk: Disk, offset: int, content: bytes, kind: str
+) -> None:
     with Path(disk.node).open("r+b", buffering=0) as file:
         file.seek(offset)
         file.write(content.ljust(4096, b"\0"))
         os.fsync(file.fileno())
-    refused(disk.write(), "signature", disk, disk.head())
+    before = disk.head()
+    found = disk.write()
+    refused(found, "signature", disk, before)
+    assert kind in str(found.refused)
 
 
 def test_a_disk_with_partitions_and_a_partition(disk: Disk) -> None:
@@ -263,6 +297,46 @@ def test_a_disk_that_is_swapped_to_or_claimed_by_somebody(disk: Disk) -> None:
         refused(disk.write(), "claim", disk, disk.head())
     finally:
         os.close(held)
+
+
+def test_a_disk_that_a_program_has_open_without_claiming_it(disk: Disk, tmp_path: Path) -> None:
+    """A virtual machine or a database: the kernel lets them open the disk beside everybody else."""
+    before, node = disk.head(), Path("/dev/kvgatetest1")
+    os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
+    try:
+        for name in (disk.node, str(node)):
+            program = subprocess.Popen(["sh", "-c", 'exec 3<"$1"; echo open; read -r _', "sh", name], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE)  # fmt: skip
+            assert program.stdout is not None
+            program.stdout.readline()
+            try:
+                refused(disk.write(), "open", disk, before)
+            finally:
+                program.communicate()
+    finally:
+        node.unlink()
+    assert disk.look().refused is None
+
+
+def test_without_a_way_to_see_who_has_the_disk_open_nothing_is_written(disk: Disk, tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "find").write_text("#!/bin/sh\necho 'find: unknown predicate -lname' >&2; exit 1\n")
+    (tools / "find").chmod(0o755)
+    refused(disk.write(path=f"{tools}:{os.environ['PATH']}"), "open", disk, disk.head())
+
+
+def test_a_disk_that_is_exported_over_the_fabric(disk: Disk) -> None:
+    namespace = disk.root / "kernel/config/nvmet/subsystems/nqn.test/namespaces/1"
+    namespace.mkdir(parents=True)
+    (namespace / "device_path").write_text("/dev/null\n")
+    assert disk.look().refused is None
+    (namespace / "device_path").write_text(f"{disk.node}\n")
+    refused(disk.write(), "holder", disk, disk.head())
+    link = disk.root.parent / "by-id"
+    link.symlink_to(disk.node)
+    (namespace / "device_path").write_text(f"{link}\n")
+    refused(disk.write(), "holder", disk, disk.head())
 
 
 def test_nobody_can_mount_a_disk_while_it_is_written(disk: Disk, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from checks.serving.readings import from_client, from_vllm
 from checks.serving.validity import Planned, faults
 from checks.serving.work import Mode, Work, ordinary
 from checks.verdict import Outcome
-from kvgate.drivers.client import prompt
+from kvgate.drivers.prompts import prompt
 from tests.real_engine.vllm import Vllm, read_bytes
 
 FOLDER = os.environ.get("KVGATE_REAL_ENGINE", "")
