@@ -57,5 +57,8 @@ def text(
         parts.append(_form(ordered.role, **values))
     if concurrencies:
         parts.append(_serving(concurrencies, driver))
+    nodes = [ordered.name for ordered, _, _ in hosts if ordered.role == "node"]
+    verify = [f"{{host: {name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for name in nodes]
+    parts.append(_form("soak", verify=", ".join(verify)))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))
     return "".join(parts)
