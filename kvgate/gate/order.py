@@ -13,25 +13,28 @@ from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
 from kvgate.errors import NotAllowed, OutOfOrder
+from kvgate.gate import baseline
 from kvgate.gate.options import Options
 from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.certificates.keys import Signer
     from kvgate.certificates.trust import Trust
+    from kvgate.evidence.store import Evidence
     from kvgate.gate.session import GateSession
     from kvgate.ledger.chain import Parties
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle, SeenRow
+    from kvgate.ledger.rows import RunHandle, RunRecord, SeenRow
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a run starts on: the head of the decision log it was allowed at, and who passed the gate before."""
+    """What a run starts on: the head of the decision log it was allowed at, who passed the gate before, and in which run."""
 
     head: tuple[int, str]
     before: tuple[str, Mapping[Place, Seen]] | None
     signer: Signer | None = None
+    after: RunRecord | None = None
     elsewhere: int = 0  # attempts at this gate on this rack under other names
     recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []
     parties: Parties = field(default_factory=dict)  # the keys that count, for the start ticket
@@ -48,6 +51,11 @@ class Allowed:
             from kvgate.campaign import tickets
 
             tickets.keep(ledger, run, self.signer)
+
+    def compare(self, ledger: Ledger, evidence: Evidence, gate: str) -> None:
+        """Take what the gate before measured into the evidence of a gate that compares with it. Raises Unwritable."""
+        if gate in baseline.COMPARES and self.after is not None:
+            baseline.keep(evidence, ledger, self.after)
 
 
 def allowed(
@@ -73,8 +81,9 @@ def allowed(
 
         return elsewhere.met(ledger, rack.campaign, cards(rows), documents, simulated=rack.simulated, known=known)
 
+    after = None if opening.after is None else opening.after.run
     return Allowed(
-        campaign.head, before, _signer(options, force.trust), len(elsewhere.before(campaign, options.gate)), recognised,
+        campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
         force.kept, force.loud,
     )  # fmt: skip
 

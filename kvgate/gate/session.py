@@ -21,6 +21,7 @@ from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwr
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
+from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
@@ -57,7 +58,8 @@ class GateTest:
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
         known = {
-            "ask": ask, "measure": ask.measure, "soak": ask.soak, "terms": terms, "decide": decide_, "declared": declared,
+            "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "terms": terms,
+            "decide": decide_, "declared": declared,
         }  # fmt: skip
         return {name: known.get(name, self.thing) for name in self.parameters}
 
@@ -113,7 +115,7 @@ class GateSession:
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
-        rehearsal = Rehearsal()
+        rehearsal = Rehearsal(baseline=Baseline(self.evidence))
         for test in tests:
             known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
             with suppress(Rehearsed, Exception):
@@ -190,15 +192,13 @@ class GateSession:
             gate, passed = self.before
             for phrase in seen.another(gate, passed, self.seen):
                 self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
-        if self.recognised is not None:
-            self.trouble += [str(phrase) for phrase in self.recognised([one.row() for one in found])]
+        self.trouble += [str(phrase) for phrase in self.recognised([one.row() for one in found])]
 
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
-        if (
-            self._trials is not None and not self.trouble
-        ):  # no load on a rack that may be another, or that nothing is kept of
+        # No load on a rack that may be another, or that nothing is kept of.
+        if self._trials is not None and not self.trouble:
             try:
                 self._tried = self._trials.run()
             finally:
