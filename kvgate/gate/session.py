@@ -85,9 +85,7 @@ class GateSession:
     before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
     seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
     elsewhere: int = 0  # attempts at this gate on this rack under other names of the campaign
-    recognised: Callable[[Sequence[SeenRow]], list[Phrase]] | None = (
-        None  # why who answers was stopped under another name
-    )
+    recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []  # why a STOP elsewhere forbids it
     loud: Phrase | None = None  # that other keys of the parties count than the first attempt fixed
     unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
     ended: Phrase | None = None  # why the run ended before everything was judged
