@@ -19,6 +19,7 @@ from kvgate.errors import CannotTell, KvgateError, Unreadable
 from kvgate.evidence.mask import MASK
 from kvgate.evidence.store import AskedProbe, Evidence, StoredAnswer, StoredFailure
 from kvgate.gate.answers import Answers
+from kvgate.gate.collect import replay
 from kvgate.transport.base import Answer, Batch
 
 #: One segment as it was collected from the host.
@@ -119,6 +120,15 @@ class Soaked:
         if found.plan.host != host:
             raise CannotTell(say("the journal of {host} is that of {other}", host=host, other=found.plan.host))
         return found
+
+
+def kept(evidence: Evidence) -> dict[str, HostSoak]:
+    """What the journals of a run tell, by host; a host whose journal cannot be read is left out. Raises Damaged."""
+    soaked = Soaked(replay(evidence))
+    for host in sorted({str(line["host"]) for line in evidence.notes(TAKEN)}):
+        with contextlib.suppress(CannotTell):
+            soaked.host(host)
+    return soaked.known
 
 
 def _facts(evidence: Evidence, host: str, numbers: Iterable[int]) -> HostSoak:
