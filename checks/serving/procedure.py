@@ -114,7 +114,7 @@ def evicted(site: Site, side: Side, name: str) -> Stages:
     drop = (Step(f"{name}: drop caches", side.host, probes.dropped()),)
     if site.evict == "api":
         steps = tuple(
-            Step(f"{name}: reset {number}", side.host, probes.reset(server), must=_reset(server))
+            Step(f"{name}: reset {number}", side.host, probes.reset(server, site.engine), must=_reset(server, site))
             for number, server in enumerate(side.servers, 1)
         )
         return (steps, drop)
@@ -293,10 +293,13 @@ def _still(side: Side) -> Callable[[Count], Phrase | None]:
     return must
 
 
-def _reset(server: Server) -> Callable[[Reset], Phrase | None]:
+def _reset(server: Server, site: Site) -> Callable[[Reset], Phrase | None]:
     def must(found: Reset) -> Phrase | None:
-        if found.engine == 200 and found.store and all(status == 200 for status in found.store):
+        whole = len(found.store) == len(server.cache) and (bool(found.store) or site.kind == "sglang-hicache")
+        if not found.refused and found.engine == 200 and whole and all(status == 200 for status in found.store):
             return None
+        if found.refused:
+            return say("{engine} was not evicted: it answered that it did not succeed", engine=server.name)
         told = ", ".join(str(status) for status in (found.engine, *found.store))
         return say(
             "{engine} was not evicted: HTTP {told} (engine first, then every page of the store)",

@@ -46,11 +46,41 @@ def _host(document: Document, place: Key, name: str, rack: Rack) -> Iterator[Fau
 
 
 def _store(document: Document, serving: Serving) -> Iterator[Fault]:
+    kind, place = serving.store.kind, (*_HERE, "store", "kind")
+    if kind == "mooncake":
+        found = say(
+            "mooncake, which counts neither the tokens it gave nor its failures for each engine: nothing could be proven"
+        )
+        yield document.fault(
+            place, found, say("a store whose hits can be read: lmcache-fs, lmcache-gds, vllm-fs, sglang-hicache")
+        )
+    elif (kind == "sglang-hicache") != (serving.engine.kind == "sglang"):
+        found = say("{store} with engine {engine}", store=kind, engine=serving.engine.kind)
+        yield document.fault(place, found, say("sglang-hicache with sglang, every other store with vllm"))
+    yield from _evicted(document, serving)
     if serving.store.kind == "lmcache-local-disk" and serving.evict == "restart":
         found = say(
             "restart, after which lmcache-local-disk finds none of its files: everything would be computed again"
         )
         yield document.fault((*_HERE, "evict"), found, say("store: kind: lmcache-fs on every arm, or evict: api"))
+
+
+def _evicted(document: Document, serving: Serving) -> Iterator[Fault]:
+    """``evict: api`` must reach every place that holds KV beside the store."""
+    if serving.evict != "api":
+        return
+    if serving.store.kind == "vllm-fs":
+        found = say("api, but no interface of vllm-fs empties its memory on the host")
+        yield document.fault((*_HERE, "evict"), found, say("restart"))
+    if not serving.store.kind.startswith("lmcache"):
+        return
+    for name, shape in serving.shapes.items():
+        for arm_name, arm in shape.arms.items():
+            for index, instance in enumerate(arm.instances):
+                if arm.store is not None and not instance.cache:
+                    here: Key = (*_HERE, "shapes", name, "arms", arm_name, "instances", index)
+                    found = say("an instance without cache, and evict: api")
+                    yield document.fault(here, found, say("cache: the page of every worker that clears its memory"))
 
 
 def _workload(document: Document, serving: Serving) -> Iterator[Fault]:

@@ -153,8 +153,8 @@ class ServingHost:
         return "dropped\nDirty 0\nCached 1048576\nend\n"
 
     def _reset(self, given: list[str]) -> str:
-        found = self.at(given[0])
-        if found is not None:
+        found = self.at(given[0].rpartition("/")[0])
+        if found is not None and not self.flaw("reset-lies", found.unit.role):
             found.hbm.clear()
         return f"engine 200\n{''.join('store 200' + chr(10) for _ in given[1:])}end\n"
 
