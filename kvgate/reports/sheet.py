@@ -28,7 +28,7 @@ from kvgate.reports.recipe import recipe
 _PAGES = Path(__file__).parent / "pages"
 
 #: Rows that fit on the sheet; the certificate has all of them, and the sheet says how many it leaves out.
-_ATTEMPTS, _CLAUSES, _TERMS, _LETTERS = 3, 5, 3, 48
+_ATTEMPTS, _CLAUSES, _TERMS, _LETTERS, _KEYS = 3, 3, 3, 48, 2
 
 _GATES = {
     "G1": say("Certificate of gate G1, arrival"),
@@ -149,7 +149,8 @@ def _digests(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]
     )
     yield read("inventory"), found.configured("inventory")
     yield read("code"), found.configured("code")
-    for one in found.parties:
+    counted = [one for one in found.parties if one.by == "trust"] or list(found.parties)
+    for one in counted[:_KEYS]:
         where = read("operator's trust file") if one.by == "trust" else read("inventory")
         yield read("key of {party} ({where})", party=one.party, where=where), one.key
     yield read("decision log"), f"{found.log.seq}: {found.log.hash}"
