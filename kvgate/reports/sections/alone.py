@@ -69,8 +69,9 @@ def _arm(session: GateSession, tried: Tried, trial: Trial[Any]) -> _Arm | None:
     clause = session.agreement.acceptance.clauses.get(_CLAUSE[stores])
     if clause is None:
         return None
+    terms: dict[str, Any] = {name: limit.value for name, limit in clause.limits.items()}
     try:
-        held = limits({name: limit.value for name, limit in clause.limits.items()}, reading.site, stores)
+        held = limits(terms, reading.site, stores)
     except KeyError:  # an agreement with other numbers
         return None
     rounds = tuple(
