@@ -24,9 +24,11 @@ TITLES: Mapping[str, Phrase] = {
     "previous": say("gate before"),
     "evidence": say("evidence"),
     "basis": say("basis"),
-    "hosts": say("hosts"),
     "origin": say("origin"),
     "judgement": say("judgement"),
+    "numbers": say("numbers"),
+    "attempts": say("attempts"),
+    "waivers": say("waivers"),
 }
 
 _SHOWN = 12
