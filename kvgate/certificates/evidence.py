@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from checks.phrase import Phrase, listed, plain, say
@@ -40,7 +40,7 @@ def compare(certificate: Certificate, folder: Path, again: JudgeAgain) -> list[C
     try:
         evidence = Evidence.open(folder)
         proven = prove(evidence)
-        checks += [_basis(certificate, proven), _marks(certificate, evidence)]
+        checks += [*_basis(certificate, proven), _marks(certificate, evidence)]
         checks += _verdicts(certificate, again(folder), proven)
     except Refused as error:
         checks.append(Check("judgement", Outcome.UNDECIDED, plain(str(error))))
@@ -53,11 +53,13 @@ def _check(name: str, wrong: list[Phrase], right: Phrase) -> Check:
     return Check(name, Outcome.STOP if wrong else Outcome.PASS, listed(wrong) if wrong else right)
 
 
-def _basis(certificate: Certificate, proven: Proven) -> Check:
+def _basis(certificate: Certificate, proven: Proven) -> Iterator[Check]:
     """Every field that the evidence tells; what it does not tell, or what is otherwise, is named."""
+    unlike = proven.unlike(certificate)
+    hosts = unlike.pop("hosts", None)
     wrong = [
         say("another {name}: signed {signed}, the evidence has {there}", name=name, signed=signed, there=there)
-        for name, signed, there in proven.unlike(certificate)
+        for name, signed, there in unlike.values()
     ]
     try:
         hours = hours_after(certificate.predicate.finished, proven.last)
@@ -72,12 +74,16 @@ def _basis(certificate: Certificate, proven: Proven) -> Check:
             )
         )
     if wrong:
-        return Check("basis", Outcome.STOP, listed(wrong))
-    if silent := proven.untold():
+        yield Check("basis", Outcome.STOP, listed(wrong))
+    elif silent := proven.untold():
         told = say("this evidence does not tell: {names}; it was kept by an older kvgate", names=listed(silent))
-        return Check("basis", Outcome.UNDECIDED, told)
-    return Check(
-        "basis", Outcome.PASS, say("rack, agreement, terms, attempt, hosts and times are those of the evidence")
+        yield Check("basis", Outcome.UNDECIDED, told)
+    else:
+        yield Check("basis", Outcome.PASS, say("rack, agreement, terms, attempt and times are those of the evidence"))
+    yield _check(
+        "hosts",
+        [say("another set of host keys")] if hosts else [],
+        say("{count} hosts with their keys", count=len(certificate.predicate.hosts)),
     )
 
 
@@ -112,6 +118,10 @@ def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> lis
     ]  # fmt: skip
     wrong = _few(wrong) + [plain(trouble) for trouble in again.trouble[:_FEW]]
     same_code = again.code == predicate.configured("code")
+    if same_code and again.version != predicate.version:
+        wrong.append(
+            say("signed as of kvgate {signed}, that code is {now}", signed=predicate.version, now=again.version)
+        )
     told = say("{count} verdicts judged again by kvgate {version}: the same", count=len(now), version=again.version)
     if not same_code:
         told = say(

@@ -67,8 +67,8 @@ class Proven:
     inventory: Inventory = field(repr=False)
     acceptance: Acceptance = field(repr=False)
 
-    def unlike(self, certificate: Certificate) -> list[tuple[Phrase, str, str]]:
-        """Every field in which a certificate says something else: its name, what was signed, what the evidence says."""
+    def unlike(self, certificate: Certificate) -> dict[str, tuple[Phrase, str, str]]:
+        """Field in which a certificate says something else -> how it is called, what was signed, what the evidence says."""
         found = certificate.predicate
         signed: dict[str, Any] = {
             name: getattr(found, name) for name in self.fields if name not in ("fingerprint", "inventory", "acceptance")
@@ -76,7 +76,7 @@ class Proven:
         signed |= {"fingerprint": certificate.fingerprint}
         signed |= {name: found.configured(name) for name in ("inventory", "acceptance")}
         wrong = [name for name, there in self.fields.items() if signed[name] != there]
-        return [(_NAMES[name], _short(signed[name]), _short(self.fields[name])) for name in wrong]
+        return {name: (_NAMES[name], _short(signed[name]), _short(self.fields[name])) for name in wrong}
 
     def untold(self) -> list[Phrase]:
         """Names of the fields that this folder does not tell."""

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, plain, say
 from checks.verdict import Outcome
 from kvgate.campaign import statements, waived
 from kvgate.certificates import envelope as envelopes
@@ -82,7 +82,7 @@ def not_asked(certificate: Certificate, checks: Sequence[Check]) -> dict[str, Ph
 
 def _opened(ledger: str, stack: contextlib.ExitStack) -> tuple[Ledger | None, Phrase]:
     try:
-        return stack.enter_context(contextlib.closing(Ledger.open(ledger, write=False))), say("")
+        return stack.enter_context(contextlib.closing(Ledger.open(ledger, write=False))), plain("")
     except Refused as error:
         return None, error.phrase
 

@@ -24,6 +24,7 @@ TITLES: Mapping[str, Phrase] = {
     "previous": say("gate before"),
     "evidence": say("evidence"),
     "basis": say("basis"),
+    "hosts": say("hosts"),
     "origin": say("origin"),
     "judgement": say("judgement"),
     "numbers": say("numbers"),
