@@ -9,6 +9,7 @@ from typing import Any
 from checks.fabric.perftest import Counted, End, Kind, Run, Served
 from checks.parsers.ib_write_bw import Bandwidth
 from checks.parsers.ib_write_lat import LatencyRun
+from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 
 
@@ -43,6 +44,11 @@ class Exchange:
         """All flows together, bits a second."""
         return sum(flow.bits for flow in self.flows)
 
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{rate:.1f} Gb/s", rate=self.bits / 1e9)
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -52,6 +58,11 @@ class Times:
     p99: float
     p999: float
     grown: tuple[Grown, ...]
+
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{typical:.2f} us, {late:.2f} us at 99.9 %", typical=self.typical, late=self.p999)
 
 
 def read(facts: Mapping[str, Any], run: Run, clients: Sequence[End], ends: Sequence[End]) -> Exchange:
@@ -81,7 +92,9 @@ def _flow(found: Bandwidth, run: Run, client: End, served: Served) -> Flow:
         row.message_rate * 1e6 * row.size * 8
     )  # the unit in the heading is not trusted; the parser saw that both agree
     if bits <= 0:
-        raise UnreadableOutput("perftest moved nothing")
+        raise UnreadableOutput(
+            f"perftest tells a rate of 0 after {row.iterations} messages: none counted in its window"
+        )
     # Both directions are summed in the rate and not in the count of a side.
     seconds = row.iterations * row.size * 8 * (2 if run.kind is Kind.BOTH else 1) / bits
     if seconds < 0.98 * run.seconds:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checks.parsers.findmnt import Mounted
 from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase
 from checks.probe import UnreadableOutput
+from checks.serving.driven import Driven, run_of
 from checks.serving.kv import Layout, NoOneNumber
 from checks.serving.probes import Count
 from checks.serving.procedure import bytes_of
 from checks.serving.readback import Settings, compared, ordered
-from checks.serving.readings import from_client
 from checks.serving.reconciliation import Expected, Traffic
 from checks.serving.records import Run
 from checks.serving.site import Kept, Side, Site, kept
@@ -25,11 +25,12 @@ from checks.serving.snapshot import Window, interrupted, silent, traffic
 class ArmRound:
     """One arm in one round. ``settings`` of every engine by name; ``disordered`` is what was read back against the order.
 
-    ``stored`` is what lay in the store after populating, ``due`` what had to; None for an arm that keeps no KV.
+    ``stored`` is what lay in the store after populating, ``due`` what had to; both None for an arm that keeps no KV, as is
+    ``expected``. ``prompt_tokens`` is the length of a prompt.
     """
 
     side: Side
-    client: ClientRun
+    client: ClientRun | Driven
     run: Run
     settings: tuple[Mapping[str, str | None], ...]
     disordered: tuple[Phrase, ...]
@@ -38,6 +39,7 @@ class ArmRound:
     expected: Expected | None = None
     stored: Count | None = None
     due: Kept | None = None
+    prompt_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,16 @@ class ReadAnew:
 
     def __call__(self, facts: Mapping[str, Any]) -> ArmRound:
         """Read it."""
-        window = Window(facts[f"{self.side.role}: before"], facts[f"{self.side.role}: after"], None, None)
-        interrupted(window)
-        return _arm(facts, self.site, self.side, silent(window))
+        return anew(facts, self.site, self.side)
+
+
+def anew(facts: Mapping[str, Any], site: Site, side: Side) -> ArmRound:
+    """Read the arm that keeps nothing: its tokens are counted, no bytes are expected."""
+    window = Window(facts[f"{side.role}: before"], facts[f"{side.role}: after"], None, None)
+    interrupted(window)
+    found = _arm(facts, site, side, silent(window))
+    counted = traffic(window, side, site, None, found.client.seconds)
+    return replace(found, traffic=counted, prompt_tokens=site.prompt_tokens)
 
 
 def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> ArmRound:
@@ -92,7 +101,7 @@ def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> A
     name = side.role
     window = window_of(facts, site, side, name)
     interrupted(window)
-    client: ClientRun = facts[f"{name}: measure"]
+    client: ClientRun | Driven = facts[f"{name}: measure"]
     try:
         layout = bytes_of(site, facts[f"{name}: room"])
     except NoOneNumber as error:
@@ -114,11 +123,11 @@ def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> A
 
 
 def _arm(facts: Mapping[str, Any], site: Site, side: Side, quiet_pages: tuple[Phrase, ...]) -> ArmRound:
-    client: ClientRun = facts[f"{side.role}: measure"]
+    client: ClientRun | Driven = facts[f"{side.role}: measure"]
     told: list[Settings] = [facts[f"{side.role}: settings {number}"] for number, _ in enumerate(side.servers, 1)]
     settings = tuple(compared(one, site) for one in told)
     wrong = tuple(dict.fromkeys(reason for one in settings for reason in ordered(one, site))) if side.store else ()
-    return ArmRound(side, client, from_client(client), settings, wrong, quiet_pages)
+    return ArmRound(side, client, run_of(client), settings, wrong, quiet_pages)
 
 
 def expectation(site: Site, side: Side, layout: Layout, prompts: int, tokens: int) -> Expected:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checks.phrase import Phrase
 from checks.serving.kv import Layout
+from checks.serving.tools import OWN_CLIENT, Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded."""
+    """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded.
+
+    ``serial`` is the disk below a local arm, ``platform`` the inventory's word for the accelerators: whose heat is looked at.
+    ``ports`` are the host's storage ports that an arm behind the network reads through.
+    """
 
     name: str
     role: str
@@ -46,7 +52,10 @@ class Side:
     filesystem: str = ""
     store: str = ""
     over_rdma: bool = False
-    ceilings: tuple[tuple[str, float], ...] = ()
+    ceilings: tuple[tuple[Phrase, float], ...] = ()
+    serial: str = ""
+    platform: str = ""
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,7 @@ class Site:
     seed: int
     sides: tuple[Side, ...]
     busy: tuple[tuple[str, Server], ...] = ()
-    client: str = "kvgate"
+    driver: Driver = OWN_CLIENT
 
     def side(self, role: str) -> Side | None:
         """Return the arm of a role; None where the inventory orders none."""

@@ -22,7 +22,7 @@ from kvgate.certificates.decision import (
 )  # fmt: skip
 from kvgate.certificates.history import attempts_before
 from kvgate.certificates.proven import Judgement, Proven, clauses, prove
-from kvgate.certificates.simulated import marked
+from kvgate.certificates.simulated import marked, scaled
 from kvgate.certificates.trust import PARTIES
 from kvgate.codec import Seal
 from kvgate.errors import Damaged, NotAllowed
@@ -74,6 +74,14 @@ def certificate(
             )
         )
     _agree(run, proven)
+    if not (run.simulated or inventory.rack.simulated) and (hosts := scaled(evidence)):
+        raise NotAllowed(
+            say(
+                "the soak of run {id} was time-scaled on {hosts}: its hours are no hours, and outside the embedded rack they "
+                "certify nothing",
+                id=run.id, hosts=", ".join(hosts),
+            )
+        )  # fmt: skip
     issued = datetime.now(UTC)
     waived = {(one.clause, one.subject): one.document for one in waivers}
     said = proven.fields

@@ -15,8 +15,10 @@ def every() -> dict[str, Fault]:
     """Return all faults by name. Raises ValueError when two share a name."""
     from lab.faults import (
         accelerators,
+        baselines,
         connections,
         disks,
+        drivers,
         fabric,
         files,
         hosts,
@@ -41,7 +43,9 @@ def every() -> dict[str, Fault]:
         volumes,
         fabric,
         files,
+        baselines,
         serving,
+        drivers,
     ):
         for fault in module.FAULTS:
             if fault.name in found:
