@@ -200,8 +200,11 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
 @click.argument("cert", type=_FILE)
 @signing.TRUST
 @click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
+@click.option(
+    "--evidence", type=_FILE, help=speech.read("folder of the run, or the one that holds it: a soak is drawn on a second page")
+)  # fmt: skip
 @click.option("--out", "-o", type=_FILE, help=speech.read("file to write  [default: CERT.en.html or CERT.zh.html]"))
-def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) -> None:
+def sheet(cert: Path, trust: Path | None, tsa: Path | None, evidence: Path | None, out: Path | None) -> None:
     """Write CERT as one page of A4 (HTML, nothing is loaded from the network)."""
     from kvgate.reports.sheet import sheet as page
 
@@ -218,7 +221,10 @@ def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) ->
     if broken:
         raise Unproven(say("{cert} is not printed: {found}", cert=str(cert), found=broken[0].found))
     path = out or Path(f"{cert}.{read.lang}.html")
-    signing.write(path, page(found, cert.name, read).encode())
+    drawn = None
+    if evidence is not None and found.certificate is not None:
+        drawn = signing.drawn(found.certificate, signing.folder_of(evidence, found.certificate.predicate.run), read)
+    signing.write(path, page(found, cert.name, read, drawn).encode())
     click.echo(path)
 
 
