@@ -156,9 +156,9 @@ class Start:
         return take(self.fields, "code", str) if "code" in self.fields else ""
 
     @property
-    def ticket(self) -> str:
+    def start_ticket(self) -> str:
         """The start ticket, canonical JSON; empty for a run of an older version."""
-        return take(self.fields, "ticket", str) if "ticket" in self.fields else ""
+        return take(self.fields, "start_ticket", str) if "start_ticket" in self.fields else ""
 
     @property
     def modules(self) -> str:

@@ -292,7 +292,12 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,
         "attempt": run.attempt,
-        "ticket": run.ticket,
+        "revision": run.revision,
+        "ticket": run.ticket_digest,
+        "start_ticket": run.ticket,
+        "operator": run.operator,
+        "machine": run.host,
+        "started": run.started,
     }
     return Evidence.create(prepared.options.evidence, run.id, start)
 

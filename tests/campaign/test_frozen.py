@@ -69,7 +69,9 @@ def test_the_first_attempt_fixes_the_keys_in_ticket_and_evidence(desk: Desk) -> 
             "customer": (desk.customer.signer.public.openssh(),),
         }
     }
-    assert json.loads(run.ticket)["parties"] == json.loads(Evidence.open(Path(run.evidence)).start.ticket)["parties"]
+    assert (
+        json.loads(run.ticket)["parties"] == json.loads(Evidence.open(Path(run.evidence)).start.start_ticket)["parties"]
+    )
     assert desk.ledger.check() == []
 
 
