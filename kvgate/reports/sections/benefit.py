@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from checks.serving import around
 from checks.serving import trials as planned
 from checks.serving.cells import Pair, several
 from checks.serving.comparison import Comparison
@@ -209,9 +210,30 @@ def _rounds(levels: Sequence[Level], read: Reader) -> Section:
             seed=levels[0].site.seed,
         )
     ]  # fmt: skip
+    grids = [Grid(heads, rows), *_heat(levels, read)]
     return Section(
-        _of(read("Paired rounds"), levels), lines, [Grid(heads, rows)], charts, folded=not levels[0].primary
+        _of(read("Paired rounds"), levels), lines, grids, charts, folded=not levels[0].primary
     )  # fmt: skip
+
+
+def _heat(levels: Sequence[Level], read: Reader) -> Iterator[Grid]:
+    """How hot it was before and after each window; a round in which heat slowed anything is void and stands above."""
+    rows = []
+    for level in levels:
+        for one in level.rounds:
+            for (_, name), arm in zip(_roles(read), (one.local, one.array), strict=True):
+                if arm.looked is not None:
+                    disk, cards = around.hottest(arm.looked)
+                    rows.append((level.name, str(one.number), name, _degrees(disk), _degrees(cards)))
+    if any(row[3:] != ("-", "-") for row in rows):
+        heads = [read("concurrency"), read("round"), read("arm"), read("local disk, C"), read("hottest accelerator, C")]
+        yield Grid(heads, rows)
+
+
+def _degrees(ends: tuple[float | None, float | None]) -> str:
+    if ends == (None, None):
+        return "-"
+    return " -> ".join("-" if one is None else f"{one:.0f}" for one in ends)
 
 
 def _pair(pair: Pair, read: Reader) -> tuple[str, ...]:
