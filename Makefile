@@ -60,8 +60,9 @@ unit: setup-tests ## the tests alone
 	$(RUN) pytest $(AT_ONCE)
 
 ENGINE := var/real-engine
-test-engine: setup ## a real vLLM on this machine's processors: populate, evict, restore, measure (3.5 GB, some minutes)
+test-engine: setup ## a real vLLM on this machine's processors: populate, evict, restore, measure with every driver (4.6 GB, some minutes)
 	@sh lab/real_engine/install.sh $(ENGINE)/venv
+	@sh lab/real_engine/tools.sh $(ENGINE)/tools
 	@test -e $(ENGINE)/model/config.json || $(ENGINE)/venv/bin/python lab/real_engine/model.py $(ENGINE)/model
 	KVGATE_REAL_ENGINE=$(ENGINE) $(RUN) pytest -q -s tests/real_engine
 

@@ -15,7 +15,7 @@ from checks.serving.client import around, client, words
 from checks.serving.launcher import DIGEST, PAYLOAD
 from checks.serving.readings import Ends, from_aiperf, from_client, from_sglang, from_vllm
 from checks.serving.records import Clock, Instant, Run
-from checks.serving.tools import OWN, TOOLS, Driver, Tool, is_known, options, version_words
+from checks.serving.tools import OWN, TOOLS, Driver, Tool, is_known, options, unknown, version_words
 from checks.serving.work import Work
 
 #: The words that start the launcher; its options follow as one more.
@@ -66,11 +66,8 @@ def as_ordered(driver: Driver) -> Callable[[str], Phrase | None]:
 
 
 def _other_version(tool: Tool, driver: Driver, found: str) -> Phrase | None:
-    if not is_known(tool, found):
-        return say(
-            "{tool} {version}: how it counts is known of {known} only",
-            tool=tool.name, version=found or "?", known=", ".join(tool.known),
-        )  # fmt: skip
+    if not is_known(tool.known, found):
+        return unknown(tool.name, found, tool.known)
     if found.partition("+")[0] != driver.version:
         return say(
             "{tool} {version}, the inventory orders {wanted}", tool=tool.name, version=found, wanted=driver.version

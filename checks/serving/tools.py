@@ -50,9 +50,17 @@ class Tool:
     offline: bool = True
 
 
-def is_known(tool: Tool, version: str) -> bool:
+def is_known(known: tuple[str, ...], version: str) -> bool:
     """Whether results of this version are known: its first parts are those of a version that was read."""
-    return any(version == known or version.startswith((f"{known}.", f"{known}+")) for known in tool.known)
+    return any(version == one or version.startswith((f"{one}.", f"{one}+")) for one in known)
+
+
+def unknown(tool: str, version: str, known: tuple[str, ...]) -> Phrase:
+    """Say of a version that nobody knows how it counts."""
+    return say(
+        "{tool} {version}: how it counts is known of {known} only",
+        tool=tool, version=version or "?", known=", ".join(known),
+    )  # fmt: skip
 
 
 def version_words(driver: Driver, tool: Tool) -> tuple[str, ...]:
@@ -88,15 +96,16 @@ def _bare(_: Work) -> dict[str, object]:
 
 def _vllm(driver: Driver, work: Work) -> tuple[str, ...]:
     # Without a tokenizer of its own the tool sends a prompt as it stands in the file: token ids, exact in the server's tokens.
-    # It would then ask for one token; what --extra-body says comes last and counts.
+    # It would then ask for one token; what --extra-body says comes last and counts. Warming up and the check whether the server
+    # is ready would ask the first prompt before its time.
     return (
         f"{driver.folder}/bin/vllm", "bench", "serve", "--backend", "openai", "--base-url", work.endpoints[0],
         "--endpoint", "/v1/completions", "--model", work.model, "--skip-tokenizer-init", "--dataset-name", "custom",
         "--dataset-path", "{dataset}", "--num-prompts", str(work.count), "--disable-shuffle", "--no-oversample",
-        "--max-concurrency", str(work.concurrency), "--num-warmups", "0", "--ignore-eos", "--temperature", "0",
-        "--extra-body", json.dumps({"max_tokens": work.tokens_out}), "--percentile-metrics", "ttft,tpot,itl,e2el",
-        "--metric-percentiles", "50", "--disable-tqdm", "--save-result", "--save-detailed", "--result-dir", "{folder}",
-        "--result-filename", "bench.json",
+        "--max-concurrency", str(work.concurrency), "--num-warmups", "0", "--ready-check-timeout-sec", "0", "--ignore-eos",
+        "--temperature", "0", "--extra-body", json.dumps({"max_tokens": work.tokens_out}), "--percentile-metrics",
+        "ttft,tpot,itl,e2el", "--metric-percentiles", "50", "--disable-tqdm", "--save-result", "--save-detailed",
+        "--result-dir", "{folder}", "--result-filename", "bench.json",
     )  # fmt: skip
 
 
@@ -128,8 +137,8 @@ def _sglang(driver: Driver, work: Work) -> tuple[str, ...]:
         "--base-url", work.endpoints[0], "--model", driver.tokenizer, "--served-model-name", work.model, "--tokenizer",
         driver.tokenizer, "--dataset-name", "custom", "--dataset-path", "{dataset}", "--tokenize-prompt", "--num-prompts",
         str(work.count), "--sharegpt-output-len", str(work.tokens_out), "--max-concurrency", str(work.concurrency),
-        "--request-rate", "1e9", "--warmup-requests", "0", "--cache-report", "--disable-tqdm", "--output-details", "--output-file",
-        "{folder}/bench.jsonl",
+        "--request-rate", "1e9", "--warmup-requests", "0", "--ready-check-timeout-sec", "0", "--cache-report",
+        "--disable-tqdm", "--output-details", "--output-file", "{folder}/bench.jsonl",
     )  # fmt: skip
 
 

@@ -111,6 +111,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
             return [told("audit", *stored.words, "--evidence", where, "--certificates", where)]
         if command == "verify":
             return [verified()]
+        if command == "figures":
+            samples = ROOT / "tests/parsers/vllm-bench-serve"
+            return [told("figures", "vllm-bench", samples / "0.32--completions-detailed.txt")]
         if command.startswith("ledger "):
             exported = told("ledger", "export", tmp_path / "ledger", *stored.words)
             words = ("--ledger", f"sqlite:///{tmp_path}/there.db")

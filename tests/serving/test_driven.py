@@ -158,7 +158,7 @@ def test_send_times_that_sglang_did_not_keep_are_not_made_up() -> None:
     [("0.20", True), ("0.20.1", True), ("0.20.1+rocm", True), ("0.2", False), ("0.200.1", False), ("0.21.0", False), ("", False)],
 )  # fmt: skip
 def test_a_version_is_known_by_its_first_parts(version: str, known: bool) -> None:
-    assert is_known(TOOLS["vllm-bench"], version) is known
+    assert is_known(TOOLS["vllm-bench"].known, version) is known
 
 
 @pytest.mark.parametrize("tool", DRIVERS)
@@ -174,13 +174,18 @@ def test_the_command_is_one_line_that_a_shell_takes_apart_again(tool: str) -> No
     assert any("a model's name" in str(word) for word in [*options["argv"], options["row"]])
 
 
-def test_the_tools_own_examples_stand_beside_the_parser() -> None:
-    """The launcher's sample of aiperf, which a real aiperf wrote, is read by the same way as a cell's."""
-    text = (Path(__file__).parent.parent / "parsers/kvgate-launcher/1--aiperf-three-requests.txt").read_text()
-    work = Work(
-        Mode.MEASURE, ("http://127.0.0.1:8219",), "tiny", 7, "c2/r1", 3, 32, 4, 2, (512, 3072), limit=120.0
-    )  # fmt: skip
-    run = run_of(Reading(DRIVERS["aiperf"], work)(text))
-    assert [one.status for one in run.requests] == [Status.COMPLETED] * 3
-    said = [str(one) for one in faults(run, Planned(2, 32, 4, 3, 1, occupied_percent=100.0))]
-    assert said == []
+SAMPLES = Path(__file__).parent.parent / "parsers/kvgate-launcher"
+ASKED = Work(Mode.MEASURE, ("http://127.0.0.1:8219",), "tiny", 7, "c2/r1", 3, 32, 4, 2, (512, 3072), limit=120.0)
+
+
+@pytest.mark.parametrize(
+    "tool, name, work",
+    [
+        ("aiperf", "1--aiperf-three-requests", ASKED),
+        ("sglang-bench", "1--sglang-eight-requests", replace(ASKED, count=8)),
+    ],
+)
+def test_what_a_real_tool_wrote_is_read_as_a_cell(tool: str, name: str, work: Work) -> None:
+    run = run_of(Reading(DRIVERS[tool], work)((SAMPLES / f"{name}.txt").read_text()))
+    assert [one.status for one in run.requests] == [Status.COMPLETED] * work.count
+    assert faults(run, Planned(2, 32, 4, work.count, 1, occupied_percent=100.0)) == ()
