@@ -74,6 +74,11 @@ def test_every_round_and_every_request_is_drawn() -> None:
     assert [row[2] for row in spread.grids[0].rows] == ["400", "400"]
     assert len(spread.charts) == 1
     assert len(found["Paired rounds"].charts) == 2
+    heat = found["Paired rounds"].grids[1]
+    assert len(heat.rows) == 10
+    disk, cards = heat.rows[0][3:]
+    assert " -> " in disk
+    assert all(float(one) > 20 for one in cards.split(" -> "))
 
 
 def test_the_reconciliation_tells_both_arms_line_by_line() -> None:
