@@ -28,6 +28,7 @@ from kvgate.gate.session import GateSession, GateTest
 from kvgate.gate.start import Prepared, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines
+from kvgate.reports.loading import Load
 from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
@@ -186,7 +187,7 @@ class GateRun:
         items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
         with started:
             try:
-                started.look([item.test for item in items], lines.Progress(sys.stderr), lines.Load(sys.stderr))
+                started.look([item.test for item in items], lines.Progress(sys.stderr), Load(sys.stderr))
                 late = self.session.late
                 self._terminal()  # loaded while the counters run
                 self._judge(session, [item for item in items if item.test.owed not in late])
