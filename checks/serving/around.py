@@ -101,10 +101,10 @@ def _disk_slowed(one: Around) -> str:
     return ", ".join(f"{name} +{value - first[name]}" for name, value in after.heat if value > first.get(name, value))
 
 
-def hottest(looked: Around) -> tuple[tuple[int | None, int | None], tuple[float | None, float | None]]:
+def degrees(looked: Around) -> tuple[tuple[int | None, int | None], tuple[float | None, float | None]]:
     """Degrees before and after: of the disk, and of the hottest accelerator."""
     disk = [None if one is None else one.celsius for one in looked.disk]
-    heat = [None if one is None else max(_hottest(one), default=None) for one in looked.cards]
+    heat = [None if one is None else max(hottest(one), default=None) for one in looked.cards]
     return (disk[0], disk[1]), (heat[0], heat[1])
 
 

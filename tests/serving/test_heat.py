@@ -77,8 +77,8 @@ def test_what_is_warm_or_was_not_told_takes_nothing_out(looks: tuple[Health | Ca
 
 def test_degrees_of_both_moments_are_kept_for_the_report() -> None:
     looked = around.cool(facts(disk(40), disk(52), cards(5, 60.0), cards(5, 81.0)), SIDE)
-    assert around.hottest(looked) == ((40, 52), (60.0, 81.0))
-    assert around.hottest(around.cool(facts(None, None, None, cards(5, None)), SIDE)) == ((None, None), (None, None))
+    assert around.degrees(looked) == ((40, 52), (60.0, 81.0))
+    assert around.degrees(around.cool(facts(None, None, None, cards(5, None)), SIDE)) == ((None, None), (None, None))
 
 
 def test_one_hot_round_is_made_again_and_stays_on_record(tmp_path: Path) -> None:

@@ -217,23 +217,22 @@ def _rounds(levels: Sequence[Level], read: Reader) -> Section:
 
 
 def _heat(levels: Sequence[Level], read: Reader) -> Iterator[Grid]:
-    """How hot it was before and after each window; a round in which heat slowed anything is void and stands above."""
+    """How hot it was around the windows; a round in which heat slowed anything is void and stands above."""
     rows = []
     for level in levels:
-        for one in level.rounds:
-            for (_, name), arm in zip(_roles(read), (one.local, one.array), strict=True):
-                if arm.looked is not None:
-                    disk, cards = around.hottest(arm.looked)
-                    rows.append((level.name, str(one.number), name, _degrees(disk), _degrees(cards)))
-    if any(row[3:] != ("-", "-") for row in rows):
-        heads = [read("concurrency"), read("round"), read("arm"), read("local disk, C"), read("hottest accelerator, C")]
-        yield Grid(heads, rows)
+        for role, name in _roles(read):
+            arms_of = [one.local if role == "local" else one.array for one in level.rounds]
+            told = [around.degrees(arm.looked) for arm in arms_of if arm.looked is not None]
+            disk, cards = (_degrees([value for one in told for value in one[place]]) for place in (0, 1))
+            rows.append((level.name, name, disk, cards))
+    if any(row[2:] != ("-", "-") for row in rows):
+        yield Grid([read("concurrency"), read("arm"), read("local disk, C"), read("hottest accelerator, C")], rows)
 
 
-def _degrees(ends: tuple[float | None, float | None]) -> str:
-    if ends == (None, None):
-        return "-"
-    return " -> ".join("-" if one is None else f"{one:.0f}" for one in ends)
+def _degrees(found: Sequence[float | None]) -> str:
+    """The coolest and the hottest look."""
+    told = [one for one in found if one is not None]
+    return f"{min(told):.0f}..{max(told):.0f}" if told else "-"
 
 
 def _pair(pair: Pair, read: Reader) -> tuple[str, ...]:
