@@ -1,4 +1,4 @@
-"""Certificates and start tickets against the ledger: each must be about a run that is there, and say of it what the ledger says."""
+"""Signed documents against the ledger: each must be about a run that is there, and say of it what the ledger says."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from pathlib import Path
 
 from checks.phrase import say
 from kvgate.audit import tickets
+from kvgate.audit.deviations import Deviations, named
+from kvgate.campaign import statements
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
+from kvgate.certificates import ticket as carried
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import LIMIT, Envelope
@@ -28,7 +31,7 @@ from kvgate.ledger.rows import RunRecord, StoredDecision
 
 @dataclass(frozen=True)
 class Source:
-    """One certificate and where it was found; an anchor left this machine before and may know more than the ledger."""
+    """One signed document and where it was found; an anchor left this machine before and may know more than the ledger."""
 
     place: str
     data: bytes
@@ -46,7 +49,7 @@ class Held:
 
 
 def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> Iterator[Source]:
-    """Yield every certificate and start ticket: in the ledger, in a folder, and those given as anchors. Raises NotAllowed."""
+    """Yield every certificate and start ticket in the ledger, every signed document in a folder, and the anchors. Raises NotAllowed."""
     for kept in (*ledger.envelopes(kind="certificate"), *ledger.envelopes(kind="ticket")):
         yield Source(f"{kept.kind} {kept.id} in the ledger", kept.content)
     files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else []
@@ -62,8 +65,9 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
 class Weighing:
     """All certificates beside one ledger; ask :meth:`look` for each, then :meth:`together`."""
 
-    def __init__(self, ledger: Ledger, trust: Trust | None) -> None:
+    def __init__(self, ledger: Ledger, trust: Trust | None, deviations: Deviations) -> None:
         self._trust = trust
+        self._deviations = deviations
         self._runs = {run.id: run for run in ledger.runs()}
         self._entries = ledger.decisions()
         self._hashes = {0: GENESIS, **{entry.seq: entry.hash for entry in self._entries}}
@@ -74,18 +78,22 @@ class Weighing:
         """Yield what is wrong with one. Never raises for bad content."""
         try:
             envelope = envelopes.read(source.data, source.place)
-            ticket = tickets.is_one(envelope)
-            certificate = None if ticket else decisions.read(envelope)
+            kind = statements.kind_of(envelope)
+            certificate = None if kind is not None else decisions.read(envelope)
         except Refused as error:
-            yield Finding("certificate", source.place, str(error))
+            yield Finding("certificate", source.place, named(source.place, error))
+            return
+        if kind in (statements.WAIVER, statements.REOPENING):
+            yield from self._deviations.check(source.place, envelope, kind)
             return
         yield from self._signatures(source.place, envelope)
         if certificate is None:
             yield from tickets.check(source.place, envelope, self._runs)
             return
         held = Held(source.place, envelope.digest, certificate, source.anchor)
-        for wrong in contradictions(certificate):
+        for wrong in (*contradictions(certificate), *carried.contradictions(certificate.predicate)):
             yield Finding("certificate", held.place, f"{held.place}: {wrong}")
+        yield from self._ticket(held)
         yield from self._log(held)
         run = self._runs.get(certificate.predicate.run)
         if run is None:
@@ -104,6 +112,16 @@ class Weighing:
             yield Finding("certificate", place, f"{place}: {problem}")
         if not weighed.signed and not weighed.problems:
             yield Finding("certificate", place, f"{place}: nobody has signed it")
+
+    def _ticket(self, held: Held) -> Iterator[Finding]:
+        """The start ticket that it carries must be by a party too, and what it fixed must be what the ledger has."""
+        found = held.certificate.predicate
+        if found.start_ticket is None or carried.contradictions(found):
+            return
+        envelope = carried.envelope_of(found.start_ticket)
+        yield from self._signatures(f"{held.place}, its start ticket", envelope)
+        if found.run in self._runs:
+            yield from tickets.check(f"{held.place}, its start ticket", envelope, self._runs)
 
     def together(self) -> Iterator[Finding]:
         """Yield what only several certificates of one run show."""

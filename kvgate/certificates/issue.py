@@ -9,9 +9,10 @@ from pathlib import Path
 
 from checks.acceptance import Acceptance
 from checks.decision import Owed, decide
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
+from kvgate.certificates import ticket as tickets
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import (
     Attempt,
@@ -27,8 +28,9 @@ from kvgate.certificates.decision import (
     Sha256,
     Waiver,
 )  # fmt: skip
+from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.simulated import marked
-from kvgate.certificates.trust import PARTIES
+from kvgate.certificates.trust import PARTIES, VENDOR
 from kvgate.codec import Seal, printable
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.evidence.store import Evidence
@@ -50,6 +52,14 @@ class Judgement:
     code: str  # digest
 
 
+@dataclass(frozen=True)
+class Ticket:
+    """The start ticket of a run with the signature that counts, and the party that made it."""
+
+    party: str
+    envelope: Envelope
+
+
 def certificate(
     ledger: Ledger,
     run: RunRecord,
@@ -59,9 +69,12 @@ def certificate(
     previous: Previous | None,
     waivers: Sequence[Waiver] = (),
     days: int,
-    ticket_signed_by: str | None = None,
+    ticket: Ticket | Phrase,
 ) -> Certificate:
-    """Return the statement about a run, unsigned. Raises NotAllowed for what cannot be certified, Damaged."""
+    """Return the statement about a run, unsigned; ``ticket`` is its signed start ticket, or why there is none: enough for a STOP.
+
+    Raises NotAllowed for what cannot be certified, Damaged.
+    """
     entry = _decided(ledger, run, bool(waivers))
     evidence = Evidence.open(folder)
     if evidence.run != run.id:
@@ -105,6 +118,9 @@ def certificate(
     elapsed, boots = _span(evidence)
     log = ledger.head()
     outcome = _outcome(run, rows, waived)
+    if isinstance(ticket, Phrase) and outcome is Outcome.PASS:
+        raise NotAllowed(say("run {id} passed, but it is not certified: {why}", id=run.id, why=ticket))
+    signed = None if isinstance(ticket, Phrase) else ticket
     found = GateDecision(
         result="PASSED" if outcome is Outcome.PASS else "FAILED",
         configuration=(
@@ -137,7 +153,8 @@ def certificate(
         elapsed=elapsed,
         boots=boots,
         ticket=run.ticket_digest,
-        ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
+        ticket_signed_by="" if signed is None else "vendor" if signed.party == VENDOR else "customer",
+        start_ticket=None if signed is None else tickets.carried(signed.envelope),
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,
@@ -148,7 +165,7 @@ def certificate(
         subject=(_resource(f"rack/{found.rack}", run.fingerprint), _resource(f"evidence/{run.id}", seal.root)),
         predicate=found,
     )
-    if wrong := contradictions(whole):
+    if wrong := contradictions(whole) + tickets.contradictions(found):
         raise NotAllowed(say("run {id} cannot be certified: {why}", id=run.id, why=wrong[0]))
     return whole
 

@@ -1,0 +1,117 @@
+"""A whole honest campaign, its files in their default folders, is no finding: STOP, reopening, waiver, PASS, certificates, time stamp."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kvgate.certificates import envelope as envelopes
+from kvgate.certificates.envelope import Envelope
+from tests.certificates.test_stamp import Authority
+from tests.e2e.site import ROOT, Site, served
+from tests.ledger.conftest import _database
+
+CLAUSE = "G1.2.9"
+
+
+class Honest:
+    """Both parties in one folder, where they type the commands of the runbooks without naming a place."""
+
+    def __init__(self, site: Site, ledger: str | None) -> None:
+        self.site = site
+        self.folder = site.folder
+        site.extra |= {"PYTHONPATH": str(ROOT)} | ({"KVGATE_LEDGER": ledger} if ledger else {})
+        site.trust()
+
+    def __call__(self, *words: str, status: int = 0) -> str:
+        done = self.site.call([sys.executable, "-m", "kvgate", *words], cwd=self.folder, limit=300)
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout.strip()
+
+    def gate(self, status: int) -> str:
+        words = ("-q", "-p", "kvgate.pytest_plugin", "-m", "G1", "--inventory", str(self.site.inventory))
+        done = self.site.call(
+            [sys.executable, "-m", "pytest", *words, *self.site.by("vendor")], cwd=self.folder, limit=300
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return str(json.loads(self("runs", "--json"))[-1]["run"])
+
+    def both(self, *words: str) -> Path:
+        """One party writes a document, the other signs it too."""
+        made = self(*words, *self.site.by("vendor"))
+        assert self("cosign", made, *self.site.by("customer"), "--yes") == made
+        return self.folder / made
+
+    def audit(self, *words: str, status: int = 0) -> list[dict[str, str]]:
+        found: list[dict[str, str]] = json.loads(self("audit", "--json", *words, status=status))["found"]
+        return found
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Honest]:
+    folder = tmp_path_factory.mktemp(f"honest-{request.param}")
+    with served(folder, "disk-media-errors") as site:
+        if request.param == "sqlite":
+            yield Honest(site, None)
+            return
+        with _database(request.getfixturevalue("postgresql")) as url:
+            yield Honest(site, url)
+
+
+def test_a_whole_campaign_in_its_default_folders_is_no_finding(campaign: Honest, tmp_path: Path) -> None:
+    stopped = campaign.gate(1)
+    stop = campaign.both("certify", stopped)
+    campaign.both("reopen", "--reason", "the disk is ordered")
+    campaign.both("waive", stopped, CLAUSE, "--reason", "replaced in week 3", "--until", "2099-12-31")
+    waived = campaign.both("certify", stopped, "-o", "var/certificates/waived.json")
+    for host in campaign.site.hosts:
+        host.machine.edits = ()
+    passed = campaign.both("certify", campaign.gate(0))
+    authority = Authority(tmp_path / "authority")
+    request = campaign.folder / campaign("stamp", str(passed))
+    (campaign.folder / "answer").write_bytes(authority.answer(request.read_bytes()))
+    campaign("stamp", str(passed), "--answer", "answer", "--tsa", str(authority.root))
+    lying = sorted(path.name for path in (campaign.folder / "var" / "certificates").iterdir())
+    assert {name.partition("-")[0] for name in lying} == {"G1", "reopening", "waiver", "waived.json"}
+    assert campaign.audit("--anchor", str(passed), "--anchor", str(stop)) == []
+    assert waived.exists()
+
+
+def test_what_is_wrong_with_a_file_names_the_file(campaign: Honest, tmp_path: Path) -> None:
+    place = campaign.folder / "var" / "certificates"
+    reopening = next(place.glob("reopening-*.json"))
+    waiver = next(place.glob("waiver-*.json"))
+
+    def forged(kept: Path, **changes: object) -> Path:
+        envelope = envelopes.load(kept)
+        statement = envelope.statement()
+        predicate = statement["predicate"]
+        assert isinstance(predicate, dict)
+        predicate.update(changes)
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}-{kept.name}"
+        path.write_bytes(Envelope(envelopes.seal(statement).payload, envelope.signatures).to_bytes())
+        return path
+
+    strange = tmp_path / "strange.json"
+    strange.write_bytes(envelopes.seal({"_type": "x", "predicateType": "urn:other:v1"}).to_bytes())
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    expected = {
+        forged(waiver, run="another"): {"certificate", "run-missing"},
+        forged(waiver, ticket="0" * 64): {"certificate", "row"},
+        forged(waiver, decision="0" * 64): {"certificate", "anchor"},
+        forged(waiver, attempt=7): {"certificate"},
+        forged(waiver, more=1): {"certificate"},
+        forged(reopening, campaign="another"): {"certificate"},
+        forged(reopening, stops=[]): {"certificate"},
+        strange: {"certificate"},
+        broken: {"certificate"},
+    }
+    for path, kinds in expected.items():
+        found = campaign.audit("--anchor", str(path), status=1)
+        assert {one["kind"] for one in found} == kinds, found
+        assert all(str(path) in one["text"] for one in found), found
