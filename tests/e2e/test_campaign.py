@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kvgate.ledger.repository import Ledger
 from lab.machine import Edit
 from tests.e2e.site import Site, until
 
@@ -133,6 +134,27 @@ def test_the_start_ticket_is_signed_where_a_key_is_configured(signing: Callable[
     assert wrong.returncode == 4
     assert "is vendor's" in wrong.stderr + wrong.stdout
     assert len(site.runs()) == 1
+
+
+def test_a_ticket_is_written_out_while_the_gate_runs_and_shows_that_the_attempt_was_deleted(
+    signing: Callable[..., Site],
+) -> None:
+    site = signing(edits={"node-01": (Edit(ask="lscpu.*", delay=30.0),)})
+    process = site.start()
+    until(lambda: site.journal() is not None)
+    path = site.folder / "ticket.json"
+    written = site.kvgate("ticket", site.runs()[0]["run"], "-o", str(path))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert (written.returncode, written.stdout.strip()) == (0, str(path)), written.stderr
+    asked = ("audit", "--json", "--anchor", str(path), "--certificates", str(site.folder / "none"))
+    assert json.loads(site.kvgate(*asked).stdout)["found"] == []
+    for name in ("kvgate.db", "kvgate.db-wal", "kvgate.db-shm"):
+        (site.folder / name).unlink(missing_ok=True)
+    Ledger.open(site.ledger).close()
+    found = json.loads(site.kvgate(*asked).stdout)["found"]
+    assert any(one["kind"] == "run-missing" and str(path) in one["text"] for one in found), found
+    assert site.kvgate("ticket", "20260101").returncode == 4
 
 
 def test_an_unsigned_g1_says_at_once_that_its_pass_cannot_be_certified_and_it_is_not(
