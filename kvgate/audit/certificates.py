@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checks.phrase import say
 from kvgate.audit import tickets
-from kvgate.audit.deviations import Deviations, named
+from kvgate.audit.deviations import Deviations, named, waived
 from kvgate.campaign import statements
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
@@ -125,14 +125,23 @@ class Weighing:
 
     def together(self) -> Iterator[Finding]:
         """Yield what only several certificates of one run show."""
-        for run, many in self._held.items():
-            documents = {held.document: held for held in many}
+        for (run, *_), documents in self._same().items():
             if len(documents) > 1:
                 times = sorted(
                     f"{held.certificate.predicate.issued[:19]}Z in {held.place}" for held in documents.values()
                 )
                 text = f"run {run} has {len(documents)} different certificates, issued {', '.join(times)}: it was signed anew"
                 yield Finding("certificate-resigned", run, text)
+
+    def _same(self) -> dict[tuple[str, ...], dict[str, Held]]:
+        """Certificates that say the same: of one run, of one decision, with the same waivers. A deviation makes another one honest."""
+        found: dict[tuple[str, ...], dict[str, Held]] = {}
+        for run, many in self._held.items():
+            for held in many:
+                said = held.certificate.predicate
+                what = (run, said.entry.hash, *sorted({one.document for one in said.waivers}))
+                found.setdefault(what, {})[held.document] = held
+        return found
 
     def _log(self, held: Held) -> Iterator[Finding]:
         """The decision and the head of the log that it names must be in the log, and must have been the newest then."""
@@ -174,6 +183,13 @@ class Weighing:
                 yield Finding(
                     "certificate", held.place, f"{held.place}: its {name} is not what the ledger has for run {run.id}"
                 )
+        accepted = {
+            row[:3] for one in self._entries if one.run == run.id and one.kind == "waived" for row in waived(one)
+        }
+        for waiver in found.waivers:
+            if (waiver.clause, waiver.subject, waiver.document) not in accepted:
+                text = f"{held.place}: the log does not accept {waiver.clause} on {waiver.subject} for run {run.id}"
+                yield Finding("certificate", held.place, text)
         yield from self._clauses(held, run)
 
     def _clauses(self, held: Held, run: RunRecord) -> Iterator[Finding]:

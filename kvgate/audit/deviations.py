@@ -103,7 +103,7 @@ def _accepted(
     entry: StoredDecision, known: dict[str, tuple[Envelope, Waiver]], trust: Trust | None
 ) -> Iterator[Finding]:
     """A decision that accepts deviations must name signed waivers of its own run, for just those verdicts and days."""
-    for clause, subject, document, until in _rows(entry):
+    for clause, subject, document, until in waived(entry):
         place = f"decision {entry.seq} of run {entry.run} accepts {clause} on {subject}"
         found = known.get(document)
         if found is None:
@@ -117,6 +117,7 @@ def _accepted(
             yield Finding("certificate", entry.run, f"{place}; waiver {document[:16]} is not signed by both parties")
 
 
-def _rows(entry: StoredDecision) -> list[tuple[str, str, str, str]]:
+def waived(entry: StoredDecision) -> list[tuple[str, str, str, str]]:
+    """Return clause, subject, digest of the waiver and its last day, of everything that a decision accepts."""
     rows = json.loads(entry.content).get("waivers", [])
     return [(str(clause), str(subject), str(document), str(until)) for clause, subject, document, until in rows]
