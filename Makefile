@@ -60,8 +60,9 @@ unit: setup-tests ## the tests alone
 	$(RUN) pytest $(AT_ONCE)
 
 ENGINE := var/real-engine
-test-engine: setup ## a real vLLM on this machine's processors: populate, evict, restore, measure (3.5 GB, some minutes)
+test-engine: setup ## a real vLLM on this machine's processors: populate, evict, restore, measure with every driver (4.6 GB, some minutes)
 	@sh lab/real_engine/install.sh $(ENGINE)/venv
+	@sh lab/real_engine/tools.sh $(ENGINE)/tools
 	@test -e $(ENGINE)/model/config.json || $(ENGINE)/venv/bin/python lab/real_engine/model.py $(ENGINE)/model
 	KVGATE_REAL_ENGINE=$(ENGINE) $(RUN) pytest -q -s tests/real_engine
 
@@ -87,8 +88,8 @@ rack: setup-rack $(IMAGE)/kernel ## two virtual machines with real kernels and N
 rack-down: setup ## end the virtual rack and remove what it left (the image stays in build/)
 	$(RUN) lab.vm down
 
-test-rack: rack ## the gates and the faults on the virtual rack (an hour or so)
-	KVGATE_RACK=1 $(RUN) pytest tests/rack
+test-rack: rack ## the gates, the faults and a soak on the virtual rack (two hours or so); var/test-rack/report.md and .html
+	KVGATE_RACK=1 $(RUN) pytest -q tests/rack; status=$$?; echo "kvgate: var/test-rack/report.md says what came of each part"; exit $$status
 
 bench/.venv/.installed: bench/requirements.txt
 	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"

@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 
 from lab.order import NQN, Ordered
 from lab.serving.model import UNITS
+from lab.serving.tools import VERSIONS
 
 _FORMS = Path(__file__).parent / "ordered"
 
@@ -18,11 +19,18 @@ def _form(form: str, /, **values: str) -> str:
     return Template((_FORMS / f"{form}.yaml").read_text("utf-8")).substitute(values)
 
 
-def _serving(concurrencies: Sequence[int]) -> str:
-    found = {"concurrencies": ", ".join(map(str, concurrencies))}
+def _serving(concurrencies: Sequence[int], driver: str) -> str:
+    """How models are served. A load tool asks one endpoint: with one, the shape of two instances is not ordered."""
+    found = {"concurrencies": ", ".join(map(str, concurrencies)), "driver": "", "others": ""}
+    if driver:
+        tokenizer = ", tokenizer: /models/tokenizer" if driver in ("sglang-bench", "aiperf") else ""
+        version = f'version: "{VERSIONS[driver]}", folder: /opt/bench'
+        found["driver"] = f"  driver: {{tool: {driver}, {version}{tokenizer}}}\n"
     for port, ranks in ((8000, 8), (8000, 4), (8001, 4)):
         urls = next(unit.pages for unit in UNITS if unit.endpoint.endswith(str(port)) and unit.ranks == ranks)
         found[f"pages{port}x{ranks}"] = ", ".join(f'"{url}"' for url in urls)
+    if not driver:
+        found["others"] = _form("serving-tp4x2", **found)
     return _form("serving", **found)
 
 
@@ -31,10 +39,11 @@ def text(
     identity: Path | None = None,
     address: str = "127.0.0.1",
     concurrencies: Sequence[int] = (),
+    driver: str = "",
 ) -> str:
     """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
 
-    ``concurrencies`` of the workload; without one nothing is served.
+    ``concurrencies`` of the workload; without one nothing is served. ``driver`` is the load tool, empty for kvgate's own client.
     """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
@@ -47,6 +56,9 @@ def text(
         values |= {"address": address, "port": str(port), "key": key, "platform": ordered.platform}
         parts.append(_form(ordered.role, **values))
     if concurrencies:
-        parts.append(_serving(concurrencies))
+        parts.append(_serving(concurrencies, driver))
+    nodes = [ordered.name for ordered, _, _ in hosts if ordered.role == "node"]
+    verify = [f"{{host: {name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for name in nodes]
+    parts.append(_form("soak", verify=", ".join(verify)))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))
     return "".join(parts)

@@ -23,8 +23,17 @@ from lab.load.host import LoadHost
 from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
+from lab.soak.faults import every as soak_faults
+from lab.soak.trouble import Trouble as SoakTrouble
+from lab.soak.worker import SoakHost
 
 ADDRESS = "127.0.0.1"
+
+#: Host whose soak goes wrong where a fault of the soak is chosen.
+SOAKED = "node-01"
+
+#: What tells of accelerators in a soak where it is not made up.
+_CARDS = ("nvidia-smi -q -x", "npu-smi info")
 
 #: What the embedded rack's workload asks its arms at.
 CONCURRENCIES = (8, 16, 32)
@@ -53,6 +62,7 @@ class VirtualHost:
     port: int = 0
     skew: float = 0.0
     connections: int = 0  # how often somebody connected
+    driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
 
     @property
     def name(self) -> str:
@@ -72,11 +82,15 @@ def build(
 
     ``nfs``: every node mounts an export of the array too, as it does where a fault needs that.
     """
-    known = every()
+    known, soaked = every(), soak_faults()
     chosen: list[Fault] = []
+    upset: list[SoakTrouble] = []
     for name in faults:
+        if name in soaked:
+            upset += soaked[name].troubles
+            continue
         if name not in known:
-            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted(known))}")
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
         if known[name].platform not in ("", platform):
             raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
@@ -97,11 +111,21 @@ def build(
             boot=str(ordered.values["boot_id"]),
             flaws=tuple(flaw for fault in hits for flaw in fault.serving),
         )
-        machine = Machine(ordered.name, load(ordered.folders, ordered.values), edits, computed=computed)
+        entries = load(ordered.folders, ordered.values)
+        captured = next((entries[ask].text for ask in _CARDS if ask in entries), "")
+        broken = tuple(upset) if ordered.name == SOAKED else ()
+        computed.soak = SoakHost(ordered.name, str(ordered.values["boot_id"]), broken, captured)
+        machine = Machine(ordered.name, entries, edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
-        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews)))
+        driver = next((fault.driver for fault in hits if fault.driver), "")
+        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver))
     return hosts
+
+
+def driver(hosts: Iterable[VirtualHost]) -> str:
+    """The load tool that a rack of these hosts is ordered with; empty for kvgate's own client."""
+    return next((host.driver for host in hosts if host.driver), "")
 
 
 class _Server(asyncssh.SSHServer):
@@ -157,8 +181,8 @@ async def _batch(host: VirtualHost, process: asyncssh.SSHServerProcess[bytes]) -
     results: list[tuple[wire.Asked, Reply, int]] = []
     for asked in script.commands:
         # Load may take its time, and other hosts answer meanwhile.
-        loads = asked.line.startswith("env KVGATE_LOAD=")
-        reply = await asyncio.to_thread(host.machine.answer, asked.line) if loads else host.machine.answer(asked.line)
+        busy = asked.line.startswith("env KVGATE_LOAD=") or "/worker.pyz" in asked.line
+        reply = await asyncio.to_thread(host.machine.answer, asked.line) if busy else host.machine.answer(asked.line)
         if asked.line == "id -u":
             reply = Reply(b"0\n" if (process.command or "").startswith("sudo ") else b"1000\n")
         wait = asked.limit if reply.hang else min(reply.delay, asked.limit)
@@ -259,7 +283,7 @@ class EmbeddedRack:
         from lab.inventory import text
 
         hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
-        return text(hosts, identity, concurrencies=CONCURRENCIES)
+        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts))
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

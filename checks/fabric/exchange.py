@@ -81,7 +81,9 @@ def _flow(found: Bandwidth, run: Run, client: End, served: Served) -> Flow:
         row.message_rate * 1e6 * row.size * 8
     )  # the unit in the heading is not trusted; the parser saw that both agree
     if bits <= 0:
-        raise UnreadableOutput("perftest moved nothing")
+        raise UnreadableOutput(
+            f"perftest tells a rate of 0 after {row.iterations} messages: none counted in its window"
+        )
     # Both directions are summed in the rate and not in the count of a side.
     seconds = row.iterations * row.size * 8 * (2 if run.kind is Kind.BOTH else 1) / bits
     if seconds < 0.98 * run.seconds:

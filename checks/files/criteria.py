@@ -14,11 +14,11 @@ from checks.phrase import Phrase, joined, say
 from checks.statistics.steadiness import variation_percent
 from checks.trial import Measured
 from checks.units import show_bytes
-from checks.verdict import Quantity, Verdict
+from checks.verdict import Outcome, Quantity, Verdict
 
 
-def intact(measured: Measured[Checked]) -> Verdict:
-    """Every byte that was written comes back as it was written, in every round."""
+def intact(measured: Measured[Checked], unproven: Phrase | None = None) -> Verdict:
+    """Every byte that was written comes back as it was written, in every round. ``unproven`` is what that leaves open."""
     required = say("all bytes written come back as they were written")
     if not measured.facts:
         return Verdict.undecided(say("no round was measured"), required)
@@ -35,7 +35,25 @@ def intact(measured: Measured[Checked]) -> Verdict:
     )  # fmt: skip
     if got != put or not put:
         return Verdict.undecided(say("not everything that was written was verified"), required, shown)
-    return Verdict.of(True, shown, required, "B", quantities=(Quantity("bytes verified", got, "B"),))
+    return Verdict.of(True, shown, required, "B", unproven, (Quantity("bytes verified", got, "B"),))
+
+
+def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdict:
+    """Every byte comes back after the volume was let go and taken again; of one that comes over a ``fabric``, by a new connection."""
+    found = intact(measured)
+    if found.outcome is Outcome.STOP:
+        return Verdict.of(False, found.measured, found.required, note=say("after it was connected anew"))
+    if found.outcome is Outcome.UNDECIDED:
+        return found
+    counts = [one.anew.connections for one in measured.facts if one.anew is not None]
+    if len(counts) < len(measured.facts):
+        return Verdict.undecided(say("the volume was not let go in every round"), found.required, found.measured)
+    if fabric and not all(counts):
+        note = say("it was unmounted and mounted again, but no controller of its own was found to connect anew")
+        return Verdict.undecided(note, found.required, found.measured)
+    how = say("unmounted, connected anew ({count} controllers) and mounted again", count=min(counts))
+    shown = joined([found.measured, how if fabric else say("unmounted and mounted again")])
+    return Verdict.of(True, shown, found.required, "B", None, found.quantities)
 
 
 def loads(

@@ -11,10 +11,11 @@ from typing import Any
 from checks.block import rounds
 from checks.block.trials import FOLDER, made, removed, room, version
 from checks.files import proof
+from checks.files.anew import Anew, taken
 from checks.lexing import lines
 from checks.parsers import fio
 from checks.parsers.fio import FioRun
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, Streams, UnreadableOutput
 from checks.raid import probes as raid
 from checks.trial import Step, Trial
@@ -66,7 +67,10 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One round: bytes written and verified, and what came back wrong (empty: nothing). ``given``: bytes of the device."""
+    """One round: bytes written and verified, and what came back wrong (empty: nothing). ``given``: bytes of the device.
+
+    ``anew`` is what came of letting the volume go in between, None where that was not to be.
+    """
 
     writer: str
     reader: str
@@ -74,10 +78,15 @@ class Checked:
     verified: int
     wrong: str
     given: int
+    anew: Anew | None = None
 
 
-def by_blocks(writer: Place, reader: Place, size: int, count: int) -> Trial[Checked]:
-    """Write a file of ``size`` bytes on one host and verify every block on the other (or the same, caches dropped)."""
+def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[Anew] | None = None) -> Trial[Checked]:
+    """Write a file of ``size`` bytes on one host and verify every block on the other (or the same, caches dropped).
+
+    With ``anew`` the reader lets its volume go in between and takes it again.
+    """
+    between = ((Step("anew", reader.host, anew, must=taken),),) if anew is not None else ()
 
     def stages(number: int) -> tuple[tuple[Step, ...], ...]:
         block = BLOCKS[(number - 1) % len(BLOCKS)]
@@ -85,6 +94,7 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int) -> Trial[Chec
             *_looks(writer, reader),
             (Step("version written", writer.host, version()), *_version_of_reader(writer, reader)),
             (Step("write", writer.host, _fio(writer, size, block, writing=True)),),
+            *between,
             (Step("drop", reader.host, proof.dropped()),),
             (Step("given before", reader.host, proof.given(reader.filesystem)),),
             (Step("verify", reader.host, _fio(reader, size, block, writing=False)),),
@@ -92,8 +102,8 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int) -> Trial[Chec
         )
 
     return Trial(
-        id=f"integrity.blocks:{writer.host}:{writer.path}:{reader.host}",
-        title=say("blocks written on {writer} and verified on {reader}, {path}", writer=writer.host, reader=reader.host, path=writer.path),
+        id=f"integrity.{'anew' if anew else 'blocks'}:{writer.host}:{writer.path}:{reader.host}",
+        title=_title(writer, reader, anew is not None),
         prepare=_prepared(writer, size),
         stages=stages(1),
         varied=stages,
@@ -102,6 +112,13 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int) -> Trial[Chec
         rounds=count,
         seconds=2 * size / 10**9 + 5.0,
     )  # fmt: skip
+
+
+def _title(writer: Place, reader: Place, anew: bool) -> Phrase:
+    if anew:
+        return say("blocks verified after {path} of {reader} was connected anew", path=reader.path, reader=reader.host)
+    values = {"writer": writer.host, "reader": reader.host, "path": writer.path}
+    return say("blocks written on {writer} and verified on {reader}, {path}", **values)
 
 
 def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> Trial[Checked]:
@@ -218,7 +235,7 @@ def _blocks(facts: Mapping[str, Any], writer: Place, reader: Place, size: int) -
     put = written(facts["write"], size)
     got, wrong = verified(facts["verify"], size)
     came = 0 if wrong else proof.came(facts, facts["mounts"], reader.path, got)
-    return Checked(writer.host, reader.host, put, got, wrong, came)
+    return Checked(writer.host, reader.host, put, got, wrong, came, facts.get("anew"))
 
 
 def _files(facts: Mapping[str, Any], writer: Place, reader: Place, files: int, size: int) -> Checked:

@@ -2,7 +2,8 @@
 
 Seen: the shape of 0.20.1 (no ``latencies``) and 0.32 (``latencies``, ``queue_times``). Times of requests are seconds of the
 client's monotonic clock; the summary is in milliseconds. A failed request stands in every array with 0.0 and 0 tokens: those
-are no measurements. ``median_ttft_ms`` and its like are absent with ``--skip-tokenizer-init``.
+are no measurements. ``median_ttft_ms`` and its like are absent with ``--skip-tokenizer-init``, ``median_e2el_ms`` without
+``--percentile-metrics``.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class BenchRequest:
 
 @dataclass(frozen=True, slots=True)
 class VllmBench:
-    """One run. ``concurrency`` is None when the client set no limit; ``median_ttft_ms`` when it printed none."""
+    """One run. ``concurrency`` is None when the client set no limit; a median when it printed none."""
 
     backend: str
     model: str
@@ -49,6 +50,7 @@ class VllmBench:
     total_output: int
     output_throughput: float
     median_ttft_ms: float | None
+    median_latency_ms: float | None
     requests: tuple[BenchRequest, ...]
 
 
@@ -75,9 +77,14 @@ def parse(text: str) -> VllmBench:
         failed=entry(table, "failed", int) if "failed" in table else None,
         total_output=entry(table, "total_output_tokens", int),
         output_throughput=float(entry(table, "output_throughput", _NUMBER)),
-        median_ttft_ms=float(entry(table, "median_ttft_ms", _NUMBER)) if "median_ttft_ms" in table else None,
+        median_ttft_ms=_maybe(table, "median_ttft_ms"),
+        median_latency_ms=_maybe(table, "median_e2el_ms"),
         requests=_requests(table, prompts),
     )
+
+
+def _maybe(table: Any, key: str) -> float | None:
+    return float(entry(table, key, _NUMBER)) if key in table else None
 
 
 def _requests(table: Any, prompts: int) -> tuple[BenchRequest, ...]:

@@ -10,20 +10,26 @@ from checks.probe import Level, Probe, UnreadableOutput
 from checks.serving.program import DIGEST, PAYLOAD
 from checks.serving.work import Mode, Work, ordinary
 
-__all__ = ["COMMAND", "Mode", "Reading", "Work", "client", "ordinary"]
+__all__ = ["COMMAND", "Mode", "Reading", "Work", "around", "client", "ordinary", "words"]
 
 # Runs the program only if it is the one that the digest names; the digest stands before it, to be read in any command line.
 _LOADER = (
     "import base64,hashlib,sys,zlib;"
     "code=zlib.decompress(base64.b64decode(sys.argv[2]));"
     "digest=hashlib.sha256(code).hexdigest();"
-    'digest==sys.argv[1] or sys.exit("kvgate client: the program is "+digest);'
+    'digest==sys.argv[1] or sys.exit("NAME: the program is "+digest);'
     "del sys.argv[1:3];"
-    'exec(compile(code,"kvgate-client","exec"))'
+    'exec(compile(code,"NAME","exec"))'
 )
 
-#: The words that start the client; its options follow as one more. Whoever imitates a load host may run exactly these.
-COMMAND = ("python3", "-c", _LOADER, DIGEST, PAYLOAD)
+
+def words(name: str, digest: str, payload: str) -> tuple[str, ...]:
+    """The words that start a packed program; its options follow as one more. ``name`` is what its errors begin with."""
+    return ("python3", "-c", _LOADER.replace("NAME", name), digest, payload)
+
+
+#: The words that start the client. Whoever imitates a load host may run exactly these.
+COMMAND = words("kvgate-client", DIGEST, PAYLOAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +57,9 @@ class Reading:
 def client(work: Work) -> Probe[ClientRun]:
     """Run the client on the load host. Its own limit comes first, so that even a run cut short gives its document."""
     name = f"kvgate-client-{work.mode.value}"
-    return Probe(name, (*COMMAND, work.options), Reading(work), limit=work.limit + _around(work), level=Level.LOAD)
+    return Probe(name, (*COMMAND, work.options), Reading(work), limit=work.limit + around(work), level=Level.LOAD)
 
 
-def _around(work: Work) -> float:
+def around(work: Work) -> float:
     """Seconds for what comes before and after the run: writing the prompts, sending the document home."""
     return 60.0 + work.count * work.tokens_in / 1e6

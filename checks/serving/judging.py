@@ -58,10 +58,6 @@ def _stored(arm: ArmRound, limits: Limits) -> list[Phrase]:
 def loaded(arm: ArmRound, site: Site, concurrency: int, limits: Limits) -> tuple[Phrase, ...]:
     """Why the load itself is not what it was to be."""
     found = list(faults(arm.run, limits.planned(site, concurrency)))
-    if site.client != "kvgate":
-        found.append(
-            say("the inventory orders the client {client}, this gate measures with its own: kvgate", client=site.client)
-        )
     if arm.client.lag_p99_s > limits.lag:
         found.append(
             say(

@@ -65,12 +65,16 @@ _DROP = (
     ": kvgate serving drop; sync; echo 3 >/proc/sys/vm/drop_caches && echo dropped; "
     "sed -n 's/^\\(Cached\\|Dirty\\): *\\([0-9]*\\) kB$/\\1 \\2/p' /proc/meminfo; echo end"
 )
+# An engine may say 200 and, in its answer, that it did not succeed.
 _RESET = (
     ": kvgate serving reset; url=$1; shift; "
-    """status() { curl -sS -m 60 -o /dev/null -w '%{http_code}' -X "$1" --url "$2" 2>/dev/null; }; """
-    'echo "engine $(status POST "$url/reset_prefix_cache")"; '
+    """status() { curl -sS -m 60 -w ' %{http_code}' -X "$1" --url "$2" 2>/dev/null | """
+    """{ out=$(cat); printf '%s' "${out##*[!0-9]}"; case $out in *'"success"'*false*) printf ' false';; esac; }; }; """
+    'echo "engine $(status POST "$url")"; '
     'for one in "$@"; do echo "store $(status DELETE "$one")"; done; echo end'
 )
+#: Where each engine takes the order to forget what it keeps in accelerators and host memory.
+_RESETS = {"vllm": "/reset_prefix_cache", "sglang": "/flush_cache"}
 _ROOM = (
     f": kvgate serving room; {SHOW}"
     'show df df -B1 --output=source,fstype,size,used,avail,itotal,iavail,target "$1"; show config cat -- "$2"; echo "== end"'
@@ -113,10 +117,14 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """HTTP statuses of an eviction without a restart: the engine's own cache, then every control page of the store."""
+    """HTTP statuses of an eviction without a restart: the engine's own cache, then every control page of the store.
+
+    ``refused``: one of them answered that it did not succeed, whatever its status.
+    """
 
     engine: int
     store: tuple[int, ...]
+    refused: bool = False
 
 
 def stopped(server: Server) -> Probe[State]:
@@ -166,9 +174,10 @@ def dropped() -> Probe[int]:
     return _script("serving-drop", _DROP, (), _dropped, 600.0)
 
 
-def reset(server: Server) -> Probe[Reset]:
-    """Evict by the engine's and the store's own interfaces."""
-    return _script("serving-reset", _RESET, (server.endpoint, *server.cache), _reset, 120.0 + 60.0 * len(server.cache))
+def reset(server: Server, engine: str) -> Probe[Reset]:
+    """Evict by the engine's (``vllm`` or ``sglang``) and the store's own interfaces."""
+    words = (server.endpoint.rstrip("/") + _RESETS[engine], *server.cache)
+    return _script("serving-reset", _RESET, words, _reset, 120.0 + 60.0 * len(server.cache))
 
 
 def room(mount: str, config: str) -> Probe[Room]:
@@ -233,8 +242,10 @@ def _dropped(text: str) -> int:
 
 
 def _reset(text: str) -> Reset:
-    engine = _one(text, r"engine (\d{3})")[1]
-    return Reset(int(engine), tuple(integer(word, "status") for word in _after(_rows(text), "store")))
+    engine = _one(text, r"engine (\d{3})( false)?")
+    store = _after(_rows(text), "store")
+    statuses = tuple(integer(word.removesuffix(" false"), "status") for word in store)
+    return Reset(int(engine[1]), statuses, bool(engine[2]) or any(word.endswith(" false") for word in store))
 
 
 def _room(text: str) -> Room:

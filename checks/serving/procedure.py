@@ -14,11 +14,13 @@ from checks.phrase import Phrase, say
 from checks.raid import probes as raid
 from checks.serving import probes
 from checks.serving.client import Mode, Work, client
+from checks.serving.driven import as_ordered, drive, version
 from checks.serving.kv import Layout, NoOneNumber, layout
 from checks.serving.probes import Count, Ready, Reset, Room, State
 from checks.serving.readback import settings
 from checks.serving.site import Server, Side, Site, kept
 from checks.serving.snapshot import snapshot
+from checks.serving.tools import OWN, OWN_CLIENT, Driver
 from checks.trial import Step
 from checks.units import show_bytes
 
@@ -53,6 +55,14 @@ def expected(site: Site) -> str:
 def bytes_of(site: Site, room: Room) -> Layout:
     """Bytes of a token in this site. Raises NoOneNumber."""
     return layout(room.config, expected(site), site.tensor_parallel, 1 if room.config.latent is not None else None)
+
+
+def equipped(site: Site, name: str) -> Stages:
+    """The load host has the tool that the inventory orders, in a version whose results are known; kvgate's own client it is sent."""
+    if site.driver.tool == OWN:
+        return ()
+    probe = version(site.driver)
+    return ((Step(f"{name}: driver", site.load_host, probe, must=as_ordered(site.driver)),),)
 
 
 def quiet(site: Site, name: str) -> Stages:
@@ -104,7 +114,7 @@ def evicted(site: Site, side: Side, name: str) -> Stages:
     drop = (Step(f"{name}: drop caches", side.host, probes.dropped()),)
     if site.evict == "api":
         steps = tuple(
-            Step(f"{name}: reset {number}", side.host, probes.reset(server), must=_reset(server))
+            Step(f"{name}: reset {number}", side.host, probes.reset(server, site.engine), must=_reset(server, site))
             for number, server in enumerate(side.servers, 1)
         )
         return (steps, drop)
@@ -147,10 +157,12 @@ def warmed(site: Site, side: Side, asked: Asked, name: str) -> Stages:
     return ((Step(f"{name}: warm", site.load_host, probe, must=answered(say("warming up"))),),)
 
 
-def measured(site: Site, side: Side, asked: Asked, name: str, servers: tuple[Server, ...] = ()) -> Stages:
+def measured(
+    site: Site, side: Side, asked: Asked, name: str, servers: tuple[Server, ...] = (), driver: Driver = OWN_CLIENT
+) -> Stages:
     """The window: snapshot, load, snapshot."""
     pages = snapshot(side.servers)
-    run = client(work(site, side, asked, asked.mode, servers))
+    run = drive(driver, work(site, side, asked, asked.mode, servers))
     return (
         (Step(f"{name}: before", side.host, pages),),
         (Step(f"{name}: {asked.mode.value}", site.load_host, run),),
@@ -171,14 +183,14 @@ def told(site: Site, side: Side, name: str) -> Stages:
 def cell(site: Site, side: Side, asked: Asked) -> Stages:
     """All stages of one arm in one round. An arm that keeps no KV is only warmed and measured."""
     name = side.role
-    stages: Stages = quiet(site, name)
+    stages: Stages = (*equipped(site, name), *quiet(site, name))
     if side.store:
         stages += placed(site, side, asked.count, name) + up(site, side, name)
         stages += populated(site, side, asked, name) + evicted(site, side, name)
     else:
         stages += up(site, side, name)
-    stages += told(site, side, name) + warmed(site, side, asked, name) + measured(site, side, asked, name)
-    return stages
+    stages += told(site, side, name) + warmed(site, side, asked, name)
+    return stages + measured(site, side, asked, name, driver=site.driver)
 
 
 def ended(site: Site, *sides: Side) -> Stages:
@@ -281,10 +293,13 @@ def _still(side: Side) -> Callable[[Count], Phrase | None]:
     return must
 
 
-def _reset(server: Server) -> Callable[[Reset], Phrase | None]:
+def _reset(server: Server, site: Site) -> Callable[[Reset], Phrase | None]:
     def must(found: Reset) -> Phrase | None:
-        if found.engine == 200 and found.store and all(status == 200 for status in found.store):
+        whole = len(found.store) == len(server.cache) and (bool(found.store) or site.kind == "sglang-hicache")
+        if not found.refused and found.engine == 200 and whole and all(status == 200 for status in found.store):
             return None
+        if found.refused:
+            return say("{engine} was not evicted: it answered that it did not succeed", engine=server.name)
         told = ", ".join(str(status) for status in (found.engine, *found.store))
         return say(
             "{engine} was not evicted: HTTP {told} (engine first, then every page of the store)",

@@ -79,6 +79,7 @@ def from_vllm(bench: VllmBench, ends: Ends | None = None) -> Run:
             tokens_out=bench.total_output,
             completed=bench.completed,
             failed=bench.failed,
+            latency_p50=None if bench.median_latency_ms is None else bench.median_latency_ms / 1000,
         ),
         ends=ends,
         objections=_vllm_objections(bench),
@@ -117,15 +118,18 @@ def _vllm(index: int, one: BenchRequest) -> Request:
     )
 
 
-def from_sglang(bench: SglangBench, ends: Ends | None = None) -> Run:
-    """sglang.bench_serving: durations only; it writes no send times, so its window cannot be made again."""
+def from_sglang(bench: SglangBench, ends: Ends | None = None, sent: Sequence[float] | None = None) -> Run:
+    """sglang.bench_serving: durations only. Its window cannot be made again but with the send times that it keeps to itself."""
+    moments = [None] * len(bench.requests) if sent is None else sent
     return Run(
         tool="sglang.bench_serving",
         timeline=Clock.MONOTONIC,
         stopwatch=Clock.MONOTONIC,
         concurrency=bench.concurrency,
         begun=len(bench.requests),
-        requests=tuple(_sglang(index, one) for index, one in enumerate(bench.requests)),
+        requests=tuple(
+            _sglang(index, one, moment) for index, (one, moment) in enumerate(zip(bench.requests, moments, strict=True))
+        ),
         summary=Summary(
             ttft_p50=bench.median_ttft_ms / 1000,
             throughput=bench.output_throughput,
@@ -138,7 +142,7 @@ def from_sglang(bench: SglangBench, ends: Ends | None = None) -> Run:
     )
 
 
-def _sglang(index: int, one: SglangRequest) -> Request:
+def _sglang(index: int, one: SglangRequest, sent: float | None) -> Request:
     if one.error:
         return Request(index, Status.FAILED, tokens_in=one.tokens_in, error=one.error)
     if one.tokens_out == 0 or one.ttft_s == 0:
@@ -146,6 +150,9 @@ def _sglang(index: int, one: SglangRequest) -> Request:
     return Request(
         index=index,
         status=Status.COMPLETED,
+        sent=sent,
+        first=None if sent is None else sent + one.ttft_s,
+        last=None if sent is None else sent + one.ttft_s + sum(one.gaps_s),
         ttft=one.ttft_s,
         latency=one.ttft_s + sum(one.gaps_s),
         tokens_in=one.tokens_in,

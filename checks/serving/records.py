@@ -70,8 +70,9 @@ class Instant:
 class Summary:
     """The tool's own figures, to be compared with ours. Seconds and tokens a second; None: the tool printed none.
 
-    ``lower_median``: its median is an order statistic and not interpolated. ``slack`` are seconds that its window may
-    hold beyond ours: the tool still has to start up and to wind down while its watch runs.
+    ``latency_p50`` stands in where no TTFT was printed. ``lower_median``: its median is an order statistic and not
+    interpolated. ``slack`` are seconds that its window may hold beyond ours: the tool still has to start up and to wind down
+    while its watch runs.
     """
 
     ttft_p50: float | None
@@ -82,6 +83,7 @@ class Summary:
     failed: int | None
     lower_median: bool = False
     slack: float = 0.25
+    latency_p50: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

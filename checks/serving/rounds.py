@@ -10,11 +10,11 @@ from checks.parsers.findmnt import Mounted
 from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase
 from checks.probe import UnreadableOutput
+from checks.serving.driven import Driven, run_of
 from checks.serving.kv import Layout, NoOneNumber
 from checks.serving.probes import Count
 from checks.serving.procedure import bytes_of
 from checks.serving.readback import Settings, compared, ordered
-from checks.serving.readings import from_client
 from checks.serving.reconciliation import Expected, Traffic
 from checks.serving.records import Run
 from checks.serving.site import Kept, Side, Site, kept
@@ -29,7 +29,7 @@ class ArmRound:
     """
 
     side: Side
-    client: ClientRun
+    client: ClientRun | Driven
     run: Run
     settings: tuple[Mapping[str, str | None], ...]
     disordered: tuple[Phrase, ...]
@@ -92,7 +92,7 @@ def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> A
     name = side.role
     window = window_of(facts, site, side, name)
     interrupted(window)
-    client: ClientRun = facts[f"{name}: measure"]
+    client: ClientRun | Driven = facts[f"{name}: measure"]
     try:
         layout = bytes_of(site, facts[f"{name}: room"])
     except NoOneNumber as error:
@@ -114,11 +114,11 @@ def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> A
 
 
 def _arm(facts: Mapping[str, Any], site: Site, side: Side, quiet_pages: tuple[Phrase, ...]) -> ArmRound:
-    client: ClientRun = facts[f"{side.role}: measure"]
+    client: ClientRun | Driven = facts[f"{side.role}: measure"]
     told: list[Settings] = [facts[f"{side.role}: settings {number}"] for number, _ in enumerate(side.servers, 1)]
     settings = tuple(compared(one, site) for one in told)
     wrong = tuple(dict.fromkeys(reason for one in settings for reason in ordered(one, site))) if side.store else ()
-    return ArmRound(side, client, from_client(client), settings, wrong, quiet_pages)
+    return ArmRound(side, client, run_of(client), settings, wrong, quiet_pages)
 
 
 def expectation(site: Site, side: Side, layout: Layout, prompts: int, tokens: int) -> Expected:

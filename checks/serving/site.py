@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from checks.serving.kv import Layout
+from checks.serving.tools import OWN_CLIENT, Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ class Site:
     seed: int
     sides: tuple[Side, ...]
     busy: tuple[tuple[str, Server], ...] = ()
-    client: str = "kvgate"
+    driver: Driver = OWN_CLIENT
 
     def side(self, role: str) -> Side | None:
         """Return the arm of a role; None where the inventory orders none."""

@@ -159,8 +159,7 @@ def _server(window: Window, server: Server, site: Site, layout: Layout) -> Traff
     elif site.kind == "vllm-fs":
         own, failures = _tiering(before, after, layout)
     elif site.kind == "sglang-hicache":
-        own = sources.rise(before, after, "sglang:storage_prefetch_hit_tokens_total")
-        failures = sources.rise(before, after, "sglang:hicache_backup_dropped_tokens_total")
+        own, failures = sources.hicache(before, after)
     return Traffic(
         found.prompt,
         found.computed,

@@ -76,33 +76,57 @@ def vllm(before: Metrics, after: Metrics) -> Sources:
     )
 
 
-#: Sources that SGLang names once it can tell them apart; ``total`` it names only where it cannot.
-_SGLANG = ("device", "host", "storage")
+#: What HiCache counts of tokens that did not reach the storage, or were found there and not loaded; printed from the first on.
+_HICACHE = (
+    "sglang:hicache_backup_dropped_tokens_total", "sglang:storage_prefetch_unfulfilled_tokens_total",
+    "sglang:hicache_prefetch_aux_alloc_failed_tokens_total",
+)  # fmt: skip
 
 
 def sglang(before: Metrics, after: Metrics) -> Sources:
     """Tokens by source of one SGLang server with HiCache; what no source counts was computed.
 
     A source is printed from its first token on. One that is absent rose by nothing only if another one is there, which
-    shows that the server tells them apart.
+    shows that the server tells them apart. Older versions name the backend behind the storage: ``storage_file``.
     """
 
     def up(name: str, **labels: str) -> int | None:
         return rise(before, after, f"sglang:{name}_total", **labels)
 
-    parts = {source: up("cached_tokens", cache_source=source) for source in _SGLANG}
+    seen = {
+        dict(one.labels).get("cache_source", "") for one in after.samples if one.name == "sglang:cached_tokens_total"
+    }
+    backends = sorted(source for source in seen if source.startswith("storage"))
+    parts = {source: up("cached_tokens", cache_source=source) for source in ("device", "host")}
+    stored = [up("cached_tokens", cache_source=source) for source in backends]
+    parts["storage"] = None if not stored or None in stored else sum(one for one in stored if one is not None)
     apart = any(part is not None for part in parts.values()) and not up("cached_tokens", cache_source="total")
-    told = {source: (part or 0) if apart else None for source, part in parts.items()}
+    lost = None in stored
+    told = {source: (part or 0) if apart and not lost else None for source, part in parts.items()}
     prompt = up("prompt_tokens")
     cached = sum(part for part in told.values() if part is not None)
     return Sources(
         prompt=prompt,
-        computed=None if prompt is None or not apart else prompt - cached,
+        computed=None if prompt is None or not apart or lost else prompt - cached,
         device=told["device"],
         host=told["host"],
         store=told["storage"],
         preemptions=up("num_retracted_requests"),
     )
+
+
+def hicache(before: Metrics, after: Metrics) -> tuple[int | None, int | None]:
+    """Tokens that HiCache's own counters found in its storage, and tokens that it dropped or could not load.
+
+    A counter of failures that is absent is none only where the storage's other counters are there: with metrics of the
+    storage switched off nothing is told.
+    """
+    own = rise(before, after, "sglang:storage_prefetch_hit_tokens_total")
+    if own is None:
+        return None, None
+    known = {one.name for one in after.samples}
+    parts = [rise(before, after, name) for name in _HICACHE if name in known]
+    return own, None if None in parts else sum(part for part in parts if part is not None)
 
 
 def lmcache_hits(workers: Sequence[tuple[Metrics, Metrics]], expected: int) -> int | None:

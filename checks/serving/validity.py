@@ -163,8 +163,12 @@ def _summary(run: Run, planned: Planned) -> list[Phrase]:
     ours, theirs = figures(run, planned.concurrency), run.summary
     definition = Definition.LOWER if theirs.lower_median else Definition.LINEAR
     found = []
+    latencies = [one.latency for one in run.requests if one.latency is not None]
+    median = (say("TTFT p50"), percentile(ours.ttfts, 50, definition), theirs.ttft_p50)
+    if theirs.ttft_p50 is None and theirs.latency_p50 is not None and len(latencies) == len(run.requests):
+        median = (say("latency p50"), percentile(latencies, 50, definition), theirs.latency_p50)
     for what, mine, told in (
-        (say("TTFT p50"), percentile(ours.ttfts, 50, definition), theirs.ttft_p50),
+        median,
         (say("output tokens"), ours.tokens_out, theirs.tokens_out),
         (say("completed requests"), len(run.requests), theirs.completed),
     ):

@@ -9,7 +9,7 @@ from checks.phrase import Phrase, joined, say
 from checks.soak.errors import unmoved
 from checks.soak.facts import HostSoak
 from checks.soak.gauges import Gauge
-from checks.soak.judging import count, finished, untold, when
+from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.requests import Hour, Requests
 from checks.statistics.changes import changes
 from checks.statistics.steadiness import trend
@@ -98,10 +98,9 @@ _Judge = Callable[[str, HostSoak, int, Sequence[Hour]], tuple[Verdict, float]]
 def _each_level(soaks: Mapping[str, HostSoak], load: str, required: Phrase, judge: _Judge) -> Verdict:
     """The worst of all hosts and concurrencies; of equals the one furthest off."""
     found: list[tuple[Verdict, float]] = []
-    for host, soak in sorted(soaks.items()):
-        if all(one.name != load for one in soak.plan.loads):
-            continue
-        told = soak.requests.get(load, "no request")
+    mine = [(host, soak, name) for host, soak in sorted(soaks.items()) for name in loads_of(soak, load)]
+    for host, soak, name in mine:
+        told = soak.requests.get(name, "no request")
         if not isinstance(told, Requests):
             return Verdict.undecided(say("{host}: {why}", host=host, why=told), required)
         levels = sorted({one.concurrency for one in told.hours})

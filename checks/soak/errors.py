@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from checks.phrase import Phrase, joined, say
 from checks.soak.counters import Counted, Rise
 from checks.soak.facts import HostSoak
-from checks.soak.judging import count, finished, untold, when
+from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.log import BY_RATE, HARMLESS, RECONNECTS
 from checks.soak.outages import Outage
 from checks.soak.requests import Requests
@@ -181,13 +181,13 @@ def engines_stayed(soaks: Mapping[str, HostSoak]) -> Verdict:
 def requests_answered(soaks: Mapping[str, HostSoak], load: str, share: float) -> Verdict:
     """At most ``share`` of the requests failed outside planned restarts."""
     required = say("at most {share:g} percent of the requests fail", share=share * 100)
-    mine = {host: soak for host, soak in soaks.items() if any(one.name == load for one in soak.plan.loads)}
+    mine = {(host, name): soak for host, soak in soaks.items() for name in loads_of(soak, load)}
     if not mine:
         return Verdict.undecided(say("no plan has the load {load}", load=load), required)
     failed = total = 0
     parts: list[Phrase | str] = []
-    for host, soak in sorted(mine.items()):
-        found = soak.requests.get(load, "no request")
+    for (host, name), soak in sorted(mine.items(), key=lambda one: one[0]):
+        found = soak.requests.get(name, "no request")
         if not isinstance(found, Requests):
             return Verdict.undecided(say("{host}: {why}", host=host, why=found), required)
         failed, total = failed + found.failed, total + found.total

@@ -10,7 +10,7 @@ from checks.phrase import Phrase, joined, say
 from checks.probe import UnreadableOutput
 from checks.serving.answers import Canary, corrupt
 from checks.soak.facts import HostSoak
-from checks.soak.judging import count, finished, when
+from checks.soak.judging import count, finished, loads_of, when
 from checks.soak.outages import failed
 from checks.soak.track import Doing
 from checks.verdict import Verdict
@@ -126,16 +126,16 @@ def _ends(soak: HostSoak, load: str) -> list[Doing]:
 def _passes(
     soaks: Mapping[str, HostSoak], load: str, least: int, required: Phrase, look: Callable[[Doing], Phrase | None]
 ) -> Verdict:
-    mine = {host: soak for host, soak in sorted(soaks.items()) if any(one.name == load for one in soak.plan.loads)}
+    mine = {(host, name): soak for host, soak in sorted(soaks.items()) for name in loads_of(soak, load)}
     if not mine:
         return Verdict.undecided(say("no plan has the load {load}", load=load), required)
     bad: list[tuple[int, Phrase]] = []
     unread: list[Phrase | str] = []
     few: list[Phrase | str] = []
     total = 0
-    for host, soak in mine.items():
+    for (host, name), soak in mine.items():
         good = 0
-        for one in _ends(soak, load):
+        for one in _ends(soak, name):
             minute = int(one.at // 60)
             try:
                 why = look(one)
@@ -149,7 +149,7 @@ def _passes(
         total += good
         if good < least:
             few.append(say("{host}: {count} passes", host=host, count=good))
-    measured = say("passes: {count} on {hosts} hosts", count=total, hosts=len(mine))
+    measured = say("passes: {count} on {hosts} hosts", count=total, hosts=len({host for host, _ in mine}))
     if bad:
         return Verdict.of(
             False,

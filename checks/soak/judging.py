@@ -25,6 +25,11 @@ def finished(soak: HostSoak, verdict: Verdict) -> Verdict:
     return Verdict.undecided(note, verdict.required, verdict.measured)
 
 
+def loads_of(soak: HostSoak, load: str) -> list[str]:
+    """Loads of a host's plan with that name, and those beside it that differ in a number at the end alone."""
+    return [one.name for one in soak.plan.loads if one.name.rstrip("0123456789") == load]
+
+
 def lacking(soak: HostSoak, streams: Sequence[str]) -> list[str]:
     """Streams that the plan does not have, or that gave not one sample that tells anything."""
     told = {one.stream for one in soak.sampled if one.got}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checks.parsers import kvgate_client
+from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.probe import UnreadableOutput
 from checks.soak.outages import scheduled
 from checks.soak.tables import LINES
@@ -81,10 +82,20 @@ def _documents(track: Track, load: str) -> Iterable[_Row]:
         run = kvgate_client.parse(text)
         begun = one.at - run.seconds * track.plan.scale
         for row in run.requests:
+            if row.status == "unfinished" and not _stuck(run, row):
+                continue
             at = begun + (row.sent_s or 0.0) * track.plan.scale
             well = row.status == "completed" and row.first_s is not None and row.sent_s is not None
             ttft = row.first_s - row.sent_s if row.first_s is not None and row.sent_s is not None else np.nan
             yield at, run.concurrency, well, ttft if well else np.nan, float(row.tokens_out or 0)
+
+
+def _stuck(run: ClientRun, row: ClientRequest) -> bool:
+    """Whether a request that was under way when its run was ended had waited for longer than any answer took, twice over."""
+    if row.sent_s is None:
+        return False  # it was never made
+    took = [one.last_s - one.sent_s for one in run.requests if one.last_s is not None and one.sent_s is not None]
+    return run.seconds - row.sent_s > 2 * max(took, default=0.0)
 
 
 def _line(text: str) -> tuple[int, bool, float, float]:

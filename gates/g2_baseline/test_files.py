@@ -7,11 +7,12 @@ import pytest
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.files import criteria
+from checks.files.anew import anew
 from checks.files.integrity import Place, by_blocks, by_sums
 from checks.files.loading import cold
 from checks.files.probes import engine_log
 from checks.files.saving import checkpoint
-from checks.phrase import say
+from checks.phrase import joined, say
 from checks.verdict import Verdict
 from kvgate import reference
 from kvgate.inventory.subjects import below, things
@@ -38,6 +39,32 @@ def _reader(mount):
         and one.machine is not None and one.machine.access == "shell"
     )  # fmt: skip
     return _place(next(alike, mount))
+
+
+def _unproven(mount, reader):
+    """What an intact round on this mount does not show, in words for the verdict."""
+    alone = [] if reader.host != mount.host else [say("read back by the node that wrote it")]
+    if not mount.remount:
+        alone.append(
+            say("neither unmounted nor connected anew (no 'remount: true'): that it outlives both is not proven")
+        )
+    if below(mount) == "nfs":
+        alone.append(say("the memory of the NFS server may have answered"))
+    return joined(alone) if alone else None
+
+
+def _users(mount):
+    """Services of the inventory that may keep files below a mount of their host."""
+    shapes = mount.rack.serving.shapes.values() if mount.rack.serving else ()
+    controls = [
+        one.control
+        for shape in shapes
+        for arm in shape.arms.values()
+        if arm.host == mount.host
+        for one in arm.instances
+    ]
+    units = [f"unit:{one.unit}" for one in controls if one.unit]
+    return tuple(dict.fromkeys([*units, *(f"{one.runtime}:{one.container}" for one in controls if one.container)]))
 
 
 def _sequential(mount, terms, way):
@@ -85,14 +112,23 @@ def _published_save():
 
 @pytest.mark.clause("G2.3.1")
 def test_blocks_come_back_as_they_were_written(mount, measure, terms, decide):
-    trial = by_blocks(_place(mount), _reader(mount), int(terms["size"] * GIB), terms["rounds"])
-    decide(criteria.intact(measure(trial)))
+    reader = _reader(mount)
+    trial = by_blocks(_place(mount), reader, int(terms["size"] * GIB), terms["rounds"])
+    decide(criteria.intact(measure(trial), _unproven(mount, reader)))
 
 
 @pytest.mark.clause("G2.3.2")
 def test_whole_files_come_back_as_they_were_written(mount, measure, terms, decide):
-    trial = by_sums(_place(mount), _reader(mount), terms["files"], int(terms["each"] * GIB), terms["rounds"])
-    decide(criteria.intact(measure(trial)))
+    reader = _reader(mount)
+    trial = by_sums(_place(mount), reader, terms["files"], int(terms["each"] * GIB), terms["rounds"])
+    decide(criteria.intact(measure(trial), _unproven(mount, reader)))
+
+
+@pytest.mark.clause("G2.3.3")
+def test_what_was_written_outlives_mount_and_connection(mount, measure, terms, decide):
+    place = _place(mount)
+    trial = by_blocks(place, place, int(terms["size"] * GIB), terms["rounds"], anew(mount.path, _users(mount)))
+    decide(criteria.outlives_its_connection(measure(trial), fabric=below(mount) == "array"))
 
 
 @pytest.mark.clause("G2.4.1")

@@ -10,8 +10,10 @@ from checks.serving import judging, sensitivity, trials
 from checks.serving.limits import Limits, limits
 from checks.serving.rounds import Round
 from checks.serving.site import Server, Side, Site
+from checks.serving.tools import Driver
 from checks.trial import Trial
 from checks.verdict import Verdict
+from kvgate.inventory import serving as inventory
 from kvgate.inventory.model import Rack
 from kvgate.inventory.serving import Arm, Instance, Shape
 from kvgate.inventory.subjects import below, promised
@@ -56,8 +58,12 @@ def site(rack: Rack, shape: str) -> Site:
         seed=work.seed,
         sides=tuple(_side(rack, name, arm) for name, arm in found.arms.items()),
         busy=_busy(rack, found),
-        client=work.client,
+        driver=_driver(serving.driver),
     )
+
+
+def _driver(ordered: inventory.Driver) -> Driver:
+    return Driver(ordered.tool, ordered.version or "", ordered.folder or "", ordered.tokenizer or "")
 
 
 def _busy(rack: Rack, shape: Shape) -> tuple[tuple[str, Server], ...]:

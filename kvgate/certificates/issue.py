@@ -29,7 +29,7 @@ from kvgate.certificates.decision import (
     Waiver,
 )  # fmt: skip
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.simulated import marked
+from kvgate.certificates.simulated import marked, scaled
 from kvgate.certificates.trust import PARTIES, VENDOR
 from kvgate.codec import Seal, printable
 from kvgate.errors import Damaged, NotAllowed
@@ -113,6 +113,14 @@ def certificate(
                 id=run.id,
             )
         )
+    if not (run.simulated or inventory.rack.simulated) and (hosts := scaled(evidence)):
+        raise NotAllowed(
+            say(
+                "the soak of run {id} was time-scaled on {hosts}: its hours are no hours, and outside the embedded rack they "
+                "certify nothing",
+                id=run.id, hosts=", ".join(hosts),
+            )
+        )  # fmt: skip
     issued = datetime.now(UTC)
     waived = {(one.clause, one.subject): one.document for one in waivers}
     elapsed, boots = _span(evidence)

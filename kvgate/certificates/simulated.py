@@ -35,11 +35,16 @@ def marked(evidence: Evidence) -> list[str]:
     for host, key, boot in met:
         if boot.startswith(BOOT_ID) or key in known:
             hosts.add(host)
-    return sorted(hosts | _scaled(evidence))
+    return sorted(hosts | _made_up(evidence, scaled_alone=False))
 
 
-def _scaled(evidence: Evidence) -> set[str]:
-    """Hosts with a journal of a soak whose hours are no hours, or that the embedded rack wrote."""
+def scaled(evidence: Evidence) -> list[str]:
+    """Hosts whose soak ran at another speed than that of time, sorted. Raises Damaged."""
+    return sorted(_made_up(evidence, scaled_alone=True))
+
+
+def _made_up(evidence: Evidence, *, scaled_alone: bool) -> set[str]:
+    """Hosts with a journal of a soak whose hours are no hours, or (unless ``scaled_alone``) that the embedded rack wrote."""
     hosts: set[str] = set()
     for one in evidence.answers():
         if one.probe == SEGMENT and isinstance(one, StoredAnswer):
@@ -49,7 +54,7 @@ def _scaled(evidence: Evidence) -> set[str]:
                 values = line.get("values")
                 parts = [one for one in values.values() if isinstance(one, dict)] if isinstance(values, dict) else []
                 scales = [one["scale"] for one in parts if "scale" in one]
-                real = scales == [1] and not str(line.get("boot")).startswith(BOOT_ID)
+                real = scales == [1] and (scaled_alone or not str(line.get("boot")).startswith(BOOT_ID))
             except ValueError:
                 real = True  # it cannot be read, and nothing that rests on it passes
             if not real:

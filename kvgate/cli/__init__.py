@@ -42,6 +42,7 @@ _WHERE = {
     "ledger": "ledger",
     "audit": "audit",
     "parse": "parse",
+    "figures": "figures",
     "reference": "reference",
 }
 

@@ -72,9 +72,12 @@ def faults(context: click.Context, parameter: click.Parameter, begun: str) -> li
     """Faults of the embedded rack."""
     del context, parameter
     from lab.faults import chinese, every
+    from lab.soak.faults import FAULTS
 
     said = chinese() if language().startswith("zh") else {}
-    return _offer(((fault.name, said.get(fault.name, fault.text)) for fault in every().values()), begun)
+    words = [(fault.name, said.get(fault.name, fault.text)) for fault in every().values()]
+    words += [(one.name, one.zh if said else one.text) for one in FAULTS]
+    return _offer(words, begun)
 
 
 def parsers(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

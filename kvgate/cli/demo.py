@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -21,14 +22,18 @@ from kvgate.certificates.trust import VENDOR
 from kvgate.cli import complete, speech
 from kvgate.cli.demo_parties import go_on
 from kvgate.cli.demo_signing import certify_newest, make_keys, make_pairs
+from kvgate.cli.demo_soak import soaked
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
+from kvgate.ledger.repository import Ledger
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from lab import order
 from lab.faults import chinese, every
-from lab.rack import EmbeddedRack, build
+from lab.rack import SOAKED, EmbeddedRack, build
+from lab.soak.faults import FAULTS as SOAK_FAULTS
+from lab.soak.faults import every as soak_faults
 
 #: Gates that this version runs.
 GATES = tuple(gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir())
@@ -60,7 +65,7 @@ def _rack(
                 count=nodes + 1,
             )
         )
-    known = every()
+    known = {**every(), **soak_faults()}
     if (stranger := next((name for name in faults if name not in known), None)) is not None:
         raise NotAllowed(
             say(
@@ -105,6 +110,12 @@ def list_faults(as_json: bool) -> None:
                 "undecided": sorted(fault.undecided), "text": fault.text,
             }
             for fault in every().values()
+        ] + [
+            {
+                "fault": one.name, "on": SOAKED, "platform": None, "stops": sorted(one.stops), "undecided": sorted(one.undecided),
+                "text": one.text,
+            }
+            for one in SOAK_FAULTS
         ]  # fmt: skip
         click.echo(json.dumps(faults, ensure_ascii=False))
         return
@@ -119,6 +130,17 @@ def list_faults(as_json: bool) -> None:
             said.get(fault.name, fault.text),
         )
         for fault in every().values()
+    ]
+    rows += [
+        (
+            one.name,
+            SOAKED,
+            "-",
+            " ".join(sorted(one.stops)),
+            " ".join(sorted(one.undecided)),
+            one.zh if read.lang == "zh" else one.text,
+        )
+        for one in SOAK_FAULTS
     ]
     heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
@@ -151,7 +173,7 @@ _FAULTS = click.option(
     "demo",
     help=speech.read(
         "Run GATES (default: all of this version) on the embedded rack: real SSH servers on loopback, "
-        "captured answers.\n\n"
+        "captured answers. The soak of G4 is time-scaled: 72 hours pass in seconds, and it says so.\n\n"
         "Example: kvgate demo G1 --fault disk-media-errors"
     ),
 )
@@ -179,7 +201,7 @@ def demo(
     if list_:
         list_faults(as_json)
         return
-    chosen = gates or tuple(gate for gate in GATES if gate != "G4")  # nothing has been soaked yet
+    chosen = gates or GATES
     if unknown := sorted(set(chosen) - set(GATES)):
         raise NotAllowed(say("found gate {name!r}, wanted one of: {known}", name=unknown[0], known=", ".join(GATES)))
     read = Reader(language())
@@ -201,6 +223,8 @@ def demo(
         )
         go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
         for gate in chosen:
+            if gate == "G4" and _ran("G3", var):
+                soaked(inventory, var / "soak", read)
             ended = _gate(gate, inventory, var)
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
             if ended in (0, 1):
@@ -208,6 +232,12 @@ def demo(
             if ended != 0 and not gates:
                 break  # the next gate opens on a PASS only
     sys.exit(status)
+
+
+def _ran(gate: str, var: Path) -> bool:
+    """Whether a gate was ever run here: without, the next one is refused, and nothing is soaked for that."""
+    with contextlib.closing(Ledger.open(f"sqlite:///{var / 'kvgate.db'}")) as book:
+        return bool(book.runs(gate=gate))
 
 
 def _gate(gate: str, inventory: Path, var: Path) -> int:
@@ -226,6 +256,7 @@ def _gate(gate: str, inventory: Path, var: Path) -> int:
         *("--key", str(var / "demo" / "keys" / VENDOR), "--party", VENDOR),
     ]
     command += ["--ledger", f"sqlite:///{var / 'kvgate.db'}", "--evidence", str(var / "evidence")]
+    command += ["--soaks", str(var / "soak")] if gate == "G4" else []
     status = _to_its_end(subprocess.Popen(command, cwd=_home()))
     return status if status in (0, 1, 2, 4, 6) else 6
 

@@ -23,12 +23,12 @@ import gc
 import hashlib
 import json
 import signal
-import struct
 import sys
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, cast
 from urllib.parse import urlsplit
 
+from kvgate.drivers.prompts import instant, prompt, rounded
 from kvgate.drivers.stream import Answer, Broken
 
 VERSION = 1
@@ -45,23 +45,17 @@ _LOOK = 1.0  # seconds between two looks at a deadline, which the first token ch
 _BEAT = 0.02  # seconds between two looks at whether this process still keeps up
 
 
-def prompt(seed: int, name: str, index: int, tokens: int, low: int, high: int) -> List[int]:
-    """Token ids of one prompt, each from [low, high): the same on every machine and version of Python."""
-    raw = hashlib.shake_256(f"{seed}\0{name}\0{index}".encode()).digest(4 * tokens)
-    return [low + number % (high - low) for number in struct.unpack(f"<{tokens}I", raw)]
-
-
 class Exchange(asyncio.Protocol):
     """One request on one connection."""
 
-    def __init__(self, request: bytes, answer: Answer, over: asyncio.Future) -> None:  # type: ignore[type-arg]
+    def __init__(self, request: bytes, answer: Answer, over: asyncio.Future[Optional[str]]) -> None:
         self.request, self.answer, self.over = request, answer, over
         self.transport: Optional[asyncio.Transport] = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Send the request."""
-        self.transport = transport  # type: ignore[assignment]
-        transport.write(self.request)  # type: ignore[attr-defined]
+        self.transport = cast("asyncio.Transport", transport)  # what a TCP connection is given
+        self.transport.write(self.request)
 
     def data_received(self, data: bytes) -> None:
         """Take what arrived, at the time it arrived."""
@@ -134,7 +128,7 @@ class Client:
             self.addresses.append((found[0][0], found[0][4]))
         gc.collect()
         gc.disable()
-        ends = [_instant()]
+        ends = [instant()]
         self.start = ends[0][1]
         began = time.process_time()
         slots = asyncio.Semaphore(self.options["concurrency"])
@@ -146,7 +140,7 @@ class Client:
         for task in [*tasks, everything, ended, beat]:
             task.cancel()
         await asyncio.gather(*tasks, everything, ended, beat, return_exceptions=True)
-        ends.append(_instant())
+        ends.append(instant())
         return self._document(ends, time.process_time() - began)
 
     async def _signalled(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -165,7 +159,7 @@ class Client:
         row, made = self.rows[index], time.monotonic()
         async with slots:
             sent = time.monotonic()
-            row[2], row[3] = _time(sent - made), _time(sent - self.start)
+            row[2], row[3] = rounded(sent - made), rounded(sent - self.start)
             answer = Answer()
             error = await self._exchange(index, answer, sent)
             if error is not None:
@@ -177,7 +171,7 @@ class Client:
 
     async def _exchange(self, index: int, answer: Answer, sent: float) -> Optional[str]:
         loop, options = asyncio.get_running_loop(), self.options
-        over = loop.create_future()
+        over: asyncio.Future[Optional[str]] = loop.create_future()
         exchange = Exchange(self.requests[index], answer, over)
         family, address = self.addresses[(index + options["shift"]) % len(self.addresses)]
         try:
@@ -190,7 +184,7 @@ class Client:
                     what = "first" if answer.last is None else "stall"
                     return f"no {'first' if answer.last is None else 'further'} token for {options[what]:g} s"
                 await asyncio.wait([over], timeout=min(left, _LOOK))
-            return over.result()  # type: ignore[no-any-return]
+            return over.result()
         except asyncio.TimeoutError:
             return f"no connection for {options['connect']:g} s"
         except OSError as error:
@@ -204,8 +198,8 @@ class Client:
     def _tell(self, row: List[Any], answer: Answer) -> None:
         text = "".join(answer.texts)
         details = answer.usage.get("prompt_tokens_details")
-        row[4] = None if answer.first is None else _time(answer.first - self.start)
-        row[5] = None if answer.last is None else _time(answer.last - self.start)
+        row[4] = None if answer.first is None else rounded(answer.first - self.start)
+        row[5] = None if answer.last is None else rounded(answer.last - self.start)
         row[6], row[7] = _count(answer.usage.get("prompt_tokens")), _count(answer.usage.get("completion_tokens"))
         row[8] = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
         row[9], row[10] = answer.events, answer.finish
@@ -222,8 +216,8 @@ class Client:
             "prompts": self.prompts.hexdigest(),
             "ends": ends,
             "cpu": {
-                "seconds": _time(cpu), "beats": len(self.lags), "lag_p99": _time(lags[len(lags) * 99 // 100]),
-                "lag_max": _time(lags[-1]),
+                "seconds": rounded(cpu), "beats": len(self.lags), "lag_p99": rounded(lags[len(lags) * 99 // 100]),
+                "lag_max": rounded(lags[-1]),
             },
             "columns": COLUMNS,
             "requests": self.rows,
@@ -231,21 +225,8 @@ class Client:
         }  # fmt: skip
 
 
-def _time(seconds: float) -> float:
-    return round(seconds, 6)
-
-
 def _count(value: Any) -> Optional[int]:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _instant() -> List[float]:
-    """Both clocks at once: the pair with the least time between two readings of the monotonic one, of a few tries."""
-    tries = []
-    for _ in range(5):
-        before, wall, after = time.monotonic(), time.time(), time.monotonic()
-        tries.append((after - before, wall, before))
-    return list(min(tries)[1:])
 
 
 def options(text: str) -> Dict[str, Any]:

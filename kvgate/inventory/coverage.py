@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from checks.phrase import Phrase, say
 from kvgate.inventory.model import Accelerators, Host, Rack, System
+from kvgate.inventory.serving import Serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,23 @@ def _rack(rack: Rack) -> Iterator[Phrase]:
         yield say("the nodes: no host has the role node")
     if rack.serving is None:
         yield say("how models are served, and so G3 and G4: no 'serving'")
+    elif _silent_workers(rack.serving):
+        yield say(
+            "hits of every worker of the KV store: an instance with fewer 'metrics' pages than its engine and workers"
+        )
     if rack.fabric is None:
         yield say("the switches, and that all ports treat traffic alike: no 'fabric'")
+
+
+def _silent_workers(serving: Serving) -> bool:
+    """LMCache's workers each count for themselves: the page of one says nothing of the others."""
+    return serving.store.kind.startswith("lmcache") and any(
+        len(instance.metrics) < 1 + shape.tensor_parallel > 2
+        for shape in serving.shapes.values()
+        for arm in shape.arms.values()
+        if arm.store is not None
+        for instance in arm.instances
+    )
 
 
 def _host(host: Host) -> Iterator[Phrase]:

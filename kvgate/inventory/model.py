@@ -117,6 +117,7 @@ class Mount(Strict):
     stripe: Annotated[StrictInt, Field(ge=1)] | None = None
     chunk: Bytes | None = None
     arm: Name | None = None
+    remount: StrictBool = False  # nobody else uses it while G2 runs: it may be unmounted and connected anew
 
 
 class Connection(Strict):

@@ -97,9 +97,19 @@ class Workload(Strict):
     more_rounds: Annotated[StrictInt, Field(ge=0, le=100)] = 5  # at most so many more where the interval is wide
     canaries: Annotated[StrictInt, Field(ge=0, le=1000)] = 32
     seed: Annotated[StrictInt, Field(ge=0, le=2**63 - 1)]
-    client: Literal["kvgate", "vllm", "sglang", "aiperf", "guidellm"] = "kvgate"
-    client_version: Word | None = None
-    tokenizer: Path | None = None  # folder with the tokenizer on the load host; else the server counts
+
+
+class Driver(Strict):
+    """What asks the arms while they are measured: kvgate's own client, or a load tool that is installed on the load host.
+
+    ``folder`` is the tool's environment there, with its programs in ``bin``; ``tokenizer`` a folder with the model's, for tools
+    that do not work without. Populating, warming up, canaries and sharing are asked by kvgate's own client always.
+    """
+
+    tool: Literal["own", "vllm-bench", "sglang-bench", "aiperf", "guidellm"] = "own"
+    version: Word | None = None
+    folder: Path | None = None
+    tokenizer: Path | None = None
 
 
 class Serving(Strict):
@@ -108,7 +118,8 @@ class Serving(Strict):
     engine: Engine
     store: Store
     model: Model
-    load_host: Name  # where the client runs
+    load_host: Name  # where the driver runs
+    driver: Driver = Driver()
     user: Word | None = None  # whom the store's folder must be writable for
     shapes: Annotated[Mapping[Name, Shape], Field(min_length=1)]
     primary: Name  # shape that G3's main clauses are about

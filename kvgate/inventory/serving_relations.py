@@ -12,6 +12,8 @@ from kvgate.inventory.strict_yaml import Document, Key
 
 _NETWORK = ("nfs", "nfs4")
 _HERE: Key = ("serving",)
+#: Tools that read prompts or count answers with a tokenizer of their own.
+_TOKENIZED = ("sglang-bench", "aiperf")
 
 
 def serving_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
@@ -26,6 +28,7 @@ def serving_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
     yield from _host(document, (*_HERE, "load_host"), serving.load_host, rack)
     yield from _store(document, serving)
     yield from _workload(document, serving)
+    yield from _driver(document, serving)
     for name, shape in serving.shapes.items():
         yield from _shape(document, (*_HERE, "shapes", name), shape, rack)
 
@@ -43,11 +46,41 @@ def _host(document: Document, place: Key, name: str, rack: Rack) -> Iterator[Fau
 
 
 def _store(document: Document, serving: Serving) -> Iterator[Fault]:
+    kind, place = serving.store.kind, (*_HERE, "store", "kind")
+    if kind == "mooncake":
+        found = say(
+            "mooncake, which counts neither the tokens it gave nor its failures for each engine: nothing could be proven"
+        )
+        yield document.fault(
+            place, found, say("a store whose hits can be read: lmcache-fs, lmcache-gds, vllm-fs, sglang-hicache")
+        )
+    elif (kind == "sglang-hicache") != (serving.engine.kind == "sglang"):
+        found = say("{store} with engine {engine}", store=kind, engine=serving.engine.kind)
+        yield document.fault(place, found, say("sglang-hicache with sglang, every other store with vllm"))
+    yield from _evicted(document, serving)
     if serving.store.kind == "lmcache-local-disk" and serving.evict == "restart":
         found = say(
             "restart, after which lmcache-local-disk finds none of its files: everything would be computed again"
         )
         yield document.fault((*_HERE, "evict"), found, say("store: kind: lmcache-fs on every arm, or evict: api"))
+
+
+def _evicted(document: Document, serving: Serving) -> Iterator[Fault]:
+    """``evict: api`` must reach every place that holds KV beside the store."""
+    if serving.evict != "api":
+        return
+    if serving.store.kind == "vllm-fs":
+        found = say("api, but no interface of vllm-fs empties its memory on the host")
+        yield document.fault((*_HERE, "evict"), found, say("restart"))
+    if not serving.store.kind.startswith("lmcache"):
+        return
+    for name, shape in serving.shapes.items():
+        for arm_name, arm in shape.arms.items():
+            for index, instance in enumerate(arm.instances):
+                if arm.store is not None and not instance.cache:
+                    here: Key = (*_HERE, "shapes", name, "arms", arm_name, "instances", index)
+                    found = say("an instance without cache, and evict: api")
+                    yield document.fault(here, found, say("cache: the page of every worker that clears its memory"))
 
 
 def _workload(document: Document, serving: Serving) -> Iterator[Fault]:
@@ -58,9 +91,38 @@ def _workload(document: Document, serving: Serving) -> Iterator[Fault]:
         yield document.fault((*place, "prompt_tokens"), found, say("at least {chunk}", chunk=serving.store.chunk))
     if len(set(work.concurrencies)) != len(work.concurrencies):
         yield document.fault((*place, "concurrencies"), str(list(work.concurrencies)), say("each concurrency once"))
-    if work.client != "kvgate" and work.client_version is None:
-        wanted = say("its version: clients count the first token differently from version to version")
-        yield document.fault((*place, "client"), say("{client} without client_version", client=work.client), wanted)
+
+
+def _driver(document: Document, serving: Serving) -> Iterator[Fault]:
+    place: Key = (*_HERE, "driver")
+    driver = serving.driver
+    if driver.tool == "own":
+        if given := [name for name in ("version", "folder", "tokenizer") if getattr(driver, name) is not None]:
+            found = say("{names} for kvgate's own client", names=", ".join(given))
+            yield document.fault(place, found, say("none of them: it is sent to the load host as it is"))
+        return
+    if driver.tool == "guidellm":
+        found = say("guidellm, which asks texts only and drops requests that are under way at its end")
+        yield document.fault(
+            (*place, "tool"), found, say("another tool; a result of guidellm is read by kvgate figures")
+        )
+        return
+    wants = ("version", "folder", "tokenizer") if driver.tool in _TOKENIZED else ("version", "folder")
+    for name in wants:
+        if getattr(driver, name) is None:
+            wanted = {
+                "version": say("its version: tools count the first token differently from version to version"),
+                "folder": say("the folder of its environment on the load host"),
+                "tokenizer": say("the folder of the model's tokenizer on the load host"),
+            }[name]
+            yield document.fault(place, say("{tool} without {name}", tool=driver.tool, name=name), wanted)
+    if driver.tool == "sglang-bench" and serving.engine.kind != "sglang":
+        found = say("{tool} for the engine {engine}", tool=driver.tool, engine=serving.engine.kind)
+        yield document.fault(place, found, say("engine: kind: sglang, whose own interface it asks, or another tool"))
+    for name, shape in serving.shapes.items():
+        if (many := max((len(arm.instances) for arm in shape.arms.values()), default=0)) > 1:
+            found = say("{tool}, and {count} instances in shape {shape}", tool=driver.tool, count=many, shape=name)
+            yield document.fault(place, found, say("tool: own, which asks several instances, or one instance an arm"))
 
 
 def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator[Fault]:

@@ -123,7 +123,7 @@ def things(rack: Rack) -> Iterator[Thing]:
             mount_traits = {
                 "filesystem": mount.filesystem, "striped": mount.stripe is not None, "arm": mount.arm,
                 "below": below(mount), "baseline": name in baseline_hosts(rack), "sheet": promised(rack, host, mount) is not None,
-                "beside_nfs": any(below(one) == "nfs" for one in host.mounts),
+                "beside_nfs": any(below(one) == "nfs" for one in host.mounts), "remount": mount.remount,
             }  # fmt: skip
             parts.append((Subject.MOUNT, mount.path, mount, mount_traits))
         parts += [

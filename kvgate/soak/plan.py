@@ -21,6 +21,9 @@ EVERY = {
     "accelerator": 30, "ethtool": 300, "smart": 600,
 }  # fmt: skip
 
+#: However much time is scaled, no stream is sampled more often than so many real seconds.
+_SOONEST = 0.05
+
 #: What tells an accelerator's counters, temperatures and throttling as one document.
 ACCELERATOR: dict[str, dict[str, tuple[str, ...]]] = {
     "rocm": {"amd-smi": ("amd-smi", "metric", "--json")},
@@ -53,8 +56,8 @@ def plans(rack: Rack, soak: str, scale: float = 1.0) -> dict[str, str]:
         raise NotAllowed(say("found soak name {name!r}, wanted letters, digits and _ . -", name=soak))
     if scale != 1 and not rack.simulated:
         raise NotAllowed(say("--scale is for the embedded rack: hours of a real one are hours"))
-    if not 1 <= scale <= 10_000:
-        raise NotAllowed(say("found --scale {scale:g}, wanted 1 to 10000", scale=scale))
+    if not 1 <= scale <= 20_000:
+        raise NotAllowed(say("found --scale {scale:g}, wanted 1 to 20000", scale=scale))
     hosts = soaked(rack)
     assert rack.soak is not None  # noqa: S101 - soaked() has refused it
     return {name: canonical(_plan(rack, rack.soak, name, host, soak, scale)) for name, host in hosts.items()}
@@ -65,7 +68,7 @@ def _plan(rack: Rack, soak: Soak, name: str, host: Host, ident: str, scale: floa
         "form": 1, "soak": ident, "host": name, "role": host.role, "rack": rack.rack, "campaign": rack.campaign,
         "scale": int(scale) if scale == int(scale) else scale,
         "seconds": soak.duration + soak.spare, "wanted": soak.duration,
-        "streams": _streams(rack, soak, name, host),
+        "streams": _streams(rack, soak, name, host, scale),
         "loads": [*_loads(soak, name, host), *serving.loads(rack, name)],
         "cleanup": [list(_removed(path)) for path in _folders(soak, name)],
         "policy": soak.policy.model_dump(),
@@ -73,7 +76,7 @@ def _plan(rack: Rack, soak: Soak, name: str, host: Host, ident: str, scale: floa
     }  # fmt: skip
 
 
-def _streams(rack: Rack, soak: Soak, name: str, host: Host) -> dict[str, dict[str, Any]]:
+def _streams(rack: Rack, soak: Soak, name: str, host: Host, scale: float) -> dict[str, dict[str, Any]]:
     more: dict[str, dict[str, Any]] = {
         "space": {"paths": ["/", *(mount.path for mount in host.mounts)]},
         "clock": _tools({"chronyc": ("chronyc", "-c", "tracking")}, 20),
@@ -91,7 +94,7 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host) -> dict[str, dict[st
         more["metrics"] = {"limit": 5, "pages": list(pages), "names": list(soak.metrics)}
     alone = ("smart", "ethtool", "accelerator", "process", "metrics")
     return {
-        stream: {"every": every, **more.get(stream, {})}
+        stream: {"every": max(every, scale * _SOONEST), **more.get(stream, {})}
         for stream, every in EVERY.items()
         if stream not in alone or stream in more
     }
@@ -129,7 +132,8 @@ def _pages(rack: Rack, name: str) -> list[str]:
 
 
 def _loads(soak: Soak, name: str, host: Host) -> list[dict[str, Any]]:
-    found = [_verify(one, number, _mount(host, one.path)) for number, one in enumerate(soak.verify) if one.host == name]
+    mine = [one for one in soak.verify if one.host == name]
+    found = [_verify(one, number, _mount(host, one.path)) for number, one in enumerate(mine)]
     for number, fill in enumerate(soak.fill):
         if fill.host == name:
             words = ["fill", _folder(fill.path), str(fill.low), str(fill.high), str(fill.rate)]
@@ -159,9 +163,10 @@ def _own(name: str, words: list[str], place: Mapping[str, str], soak: Soak) -> d
 def _verify(one: Verify, number: int, mount: str) -> dict[str, Any]:
     """Write the file and read it all back, every block against its checksum; the first that is wrong ends it."""
     folder = _folder(one.path)
+    file = f"{folder}/verify-{one.host}{number or ''}"
     words = [
-        "fio", "--name=verify", f"--filename={folder}/verify{number or ''}", f"--size={one.size}", f"--bs={one.block}", "--rw=write",
-        "--ioengine=libaio", "--iodepth=4", "--direct=1", f"--rate={one.rate}", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
+        "fio", "--name=verify", f"--filename={file}", f"--size={one.size}", f"--bs={one.block}", "--rw=write", "--ioengine=libaio",
+        "--iodepth=4", "--direct=1", f"--rate={one.rate}", "--verify=crc32c", "--do_verify=1", "--verify_fatal=1",
         "--verify_dump=0", "--randrepeat=0", "--fallocate=none", "--end_fsync=1", "--group_reporting", "--output-format=json",
     ]  # fmt: skip
     limit = max(one.every - 60.0, 60.0)

@@ -26,12 +26,7 @@ def loads(rack: Rack, host: str) -> list[dict[str, Any]]:
     if host == arm.host:
         evicts = any(one.host == host for one in rack.soak.janitor)
         if arm.mount is not None and arm.store is not None:
-            words = [
-                "{worker}",
-                "kvfiles",
-                f"{arm.mount.rstrip('/')}/{arm.store.lstrip('/')}",
-                "evicts" if evicts else "keeps",
-            ]
+            words = ["{worker}", "kvfiles", arm.store, "evicts" if evicts else "keeps"]
             place = {"mount": arm.mount}
             found.append(
                 {"name": "kvfiles", "argv": words, "first": 600, "every": serve.files, "limit": serve.files, **place}

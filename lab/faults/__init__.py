@@ -17,6 +17,7 @@ def every() -> dict[str, Fault]:
         accelerators,
         connections,
         disks,
+        drivers,
         fabric,
         files,
         hosts,
@@ -42,6 +43,7 @@ def every() -> dict[str, Fault]:
         fabric,
         files,
         serving,
+        drivers,
     ):
         for fault in module.FAULTS:
             if fault.name in found:

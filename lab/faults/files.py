@@ -6,7 +6,7 @@ from lab.faults.model import Fault
 from lab.load.files import Upset
 from lab.load.model import NFS
 
-_BLOCKS, _SUMS = frozenset({"G2.3.1"}), frozenset({"G2.3.2"})
+_BLOCKS, _SUMS, _ANEW = frozenset({"G2.3.1", "G2.3.3"}), frozenset({"G2.3.2"}), frozenset({"G2.3.3"})
 _LOAD, _SAVE = frozenset({"G2.4.1"}), frozenset({"G2.5.1"})
 _VOLUME = "nvme1n1"
 
@@ -72,8 +72,26 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", stops=_SAVE, load=(Upset("nvme0n1", torn_save=True),),
     ),
     Fault(
+        "volume-forgets", "what the array held in a cache alone is gone when the node connects anew",
+        "node-01", stops=_ANEW, load=(Upset(_VOLUME, forgets=True),),
+    ),
+    Fault(
+        "volume-in-use", "somebody has a file open on the array's volume when it should be unmounted",
+        "node-01", undecided=_ANEW, load=(Upset(_VOLUME, anew="kept umount: /mnt/fx100: target is busy."),),
+    ),
+    Fault(
+        "volume-in-container", "a container still stands on the array's volume after it was unmounted",
+        "node-01", undecided=_ANEW,
+        load=(Upset(_VOLUME, anew="back /dev/nvme1n1 is in use elsewhere: a container, a bind mount, a stack above it"),),
+    ),
+    Fault(
+        "volume-does-not-return", "the array's volume does not let itself be mounted again after a new connection",
+        "node-01", undecided=_ANEW,
+        load=(Upset(_VOLUME, anew="lost mount: wrong fs type: mount -t xfs -o rw,noatime /dev/nvme1n1 /mnt/fx100"),),
+    ),
+    Fault(
         "nfs-blocks-corrupt", "a block that one node wrote over NFS comes back to another with another checksum",
-        "node-02", stops=_BLOCKS, load=(Upset(NFS.device, corrupt=True),), nfs=True,
+        "node-02", stops=frozenset({"G2.3.1"}), load=(Upset(NFS.device, corrupt=True),), nfs=True,
     ),
     Fault(
         "nfs-files-corrupt", "a file that one node wrote over NFS comes back to another with other contents",
@@ -81,7 +99,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "nfs-from-memory", "what is verified over NFS comes from the reader's memory and not from the server",
-        "node-02", undecided=_BLOCKS | _SUMS, load=(Upset(NFS.device, kept=True),), nfs=True,
+        "node-02", undecided=frozenset({"G2.3.1"}) | _SUMS, load=(Upset(NFS.device, kept=True),), nfs=True,
     ),
     Fault(
         "nfs-faster", "models load faster over NFS than from the array's volume",

@@ -81,7 +81,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fio-missing", "fio is not installed on the node",
-        "node-01", undecided=_ARRAY | {"G2.1.1", "G2.3.1"},
+        "node-01", undecided=_ARRAY | {"G2.1.1", "G2.3.1", "G2.3.3"},
         edits=(Edit(ask="(env KVGATE_LOAD=\\S+ )?(fio .*|sh -c .* fio .*)", stdout="", stderr="sh: 1: fio: not found\n", status=127),),
     ),
     Fault(
@@ -102,7 +102,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-lost-before-load", "the array's volume is no longer mounted when the load begins: the root disk lies below its path",
-        "node-01", undecided=_ARRAY | {"G2.3.1", "G2.3.2"},
+        "node-01", undecided=_ARRAY | {"G2.3.1", "G2.3.2", "G2.3.3"},
         edits=(Edit(ask="findmnt .*", replace=(('"/mnt/fx100"', '"/mnt/elsewhere"'),)),),
     ),
     Fault(

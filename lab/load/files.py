@@ -23,6 +23,7 @@ class Upset:
 
     ``load`` slows reading, ``save`` durable writing; ``unsteady`` is the relative deviation of loads. ``across`` makes the verify
     say that versions differ, ``io`` that the device gives an I/O error, ``short`` verifies that share only. ``full``: no space.
+    ``anew`` is how letting a volume go and taking it again ends, ``forgets`` loses with the connection what was written before.
     """
 
     on: str = ""
@@ -41,6 +42,8 @@ class Upset:
     killed: bool = False
     empty: bool = False
     torn_save: bool = False
+    anew: str = ""
+    forgets: bool = False
 
 
 @dataclass
@@ -64,6 +67,8 @@ class FilesHost:
             if any(one.no_drop for one in self.upsets):
                 return Reply(stderr=b"sh: 1: cannot create /proc/sys/vm/drop_caches: Read-only file system\n", status=2)
             return Reply(b"dropped\n")
+        if "anew: kept" in text:
+            return self._anew(words[4])
         if "Loading weights took" in text:
             return Reply(_ENGINE.encode())
         if "sha256sum" in text:
@@ -110,6 +115,15 @@ class FilesHost:
             rows.append(f"file {number} {found} {digest}\n")
         return Reply("".join(rows).encode())
 
+    def _anew(self, path: str) -> Reply:
+        volume = self._volume(f"{path}/")
+        if volume is None:
+            return Reply(f"anew: kept findmnt finds nothing mounted at {path}\n".encode())
+        upset = self._upset(volume)
+        if upset.forgets:
+            self.runs[f"forgot {path}"] = 1
+        return Reply(f"anew: {upset.anew or ('done 0' if volume.network else 'done 1')}\n".encode())
+
     def _write(self, words: list[str]) -> Reply:
         given = options(words)
         volume = self._volume(given.get("filename", given.get("directory", "")) + "/")
@@ -119,6 +133,7 @@ class FilesHost:
             return Reply(
                 b"fio: io_u error on file: No space left on device: write offset=0, buflen=1048576\n", status=1
             )
+        self.runs.pop(f"forgot {volume.path}", None)
         size = int(given["size"]) * int(given.get("numjobs", "1"))
         return Reply(document(given, size / volume.write, volume.write, size).encode())
 
@@ -132,7 +147,7 @@ class FilesHost:
         if upset.killed:
             return Reply(b"", status=137)
         size = int(int(given["size"]) * int(given.get("numjobs", "1")) * upset.short)
-        bad = upset.torn_save if saved else upset.corrupt
+        bad = upset.torn_save if saved else upset.corrupt or f"forgot {volume.path}" in self.runs
         error = 84 if bad or upset.across else 5 if upset.io else 0
         said = ""
         if bad:

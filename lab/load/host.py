@@ -17,6 +17,7 @@ from lab.load.network import mountstats
 from lab.machine import Reply
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
+from lab.soak.worker import SoakHost
 
 
 @lru_cache(maxsize=512)
@@ -42,6 +43,7 @@ class LoadHost:
     server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
     serving: ServingHost | None = None
+    soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets, server=self.server)
@@ -51,6 +53,8 @@ class LoadHost:
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line."""
+        if self.soak is not None and (asked := self.soak.answer(line)) is not None:
+            return asked
         if self.serving is not None and (found := self.serving.answer(line)) is not None:
             return found
         try:

@@ -28,6 +28,34 @@ class Served:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Timed:
+    """One request on the run's clock, in seconds since the run began."""
+
+    sent: float
+    first: float
+    last: float
+    served: Served
+
+
+def timed(count: int, concurrency: int, serve: Callable[[int], Served]) -> tuple[list[Timed], float]:
+    """All requests of a run that keeps ``concurrency`` of them under way, and the seconds that it took."""
+    slots = [0.0] * concurrency
+    found = []
+    for index in range(count):
+        slot = min(range(len(slots)), key=slots.__getitem__)
+        served = serve(index)
+        sent = slots[slot] + 0.0002
+        found.append(Timed(sent, sent + served.ttft, sent + served.ttft + served.decode, served))
+        slots[slot] = found[-1].last
+    return found, max(slots) + 0.05
+
+
+def digest(options: dict[str, Any], order: str = "") -> str:
+    """What stands for the SHA-256 of a set of prompts; ``order`` changes it."""
+    return hashlib.sha256(f"{options['seed']} {options['set']} {options['count']} {order}".encode()).hexdigest()
+
+
 def document(
     options: dict[str, Any],
     clock: tuple[float, float],
@@ -37,24 +65,14 @@ def document(
     order: str = "",
 ) -> tuple[str, float]:
     """The document and the seconds that the run took. ``step`` moves the wall clock meanwhile; ``order`` changes the prompts."""
-    slots = [0.0] * options["concurrency"]
-    rows: list[list[Any]] = []
-    for index in range(options["count"]):
-        slot = min(range(len(slots)), key=slots.__getitem__)
-        found = serve(index)
-        sent = slots[slot] + 0.0002
-        first, last = sent + found.ttft, sent + found.ttft + found.decode
-        slots[slot] = last
-        rows.append(_row(index, options["mode"], sent, first, last, found))
-    seconds = max(slots) + 0.05
+    asked, seconds = timed(options["count"], options["concurrency"], serve)
+    rows = [_row(index, options["mode"], one.sent, one.first, one.last, one.served) for index, one in enumerate(asked)]
     wall, monotonic = clock
     text = {
         "kvgate_client": 1,
         "python": "3.11.2",
         "options": options,
-        "prompts": hashlib.sha256(
-            f"{options['seed']} {options['set']} {options['count']} {order}".encode()
-        ).hexdigest(),
+        "prompts": digest(options, order),
         "ends": [[wall, monotonic], [wall + seconds + step, monotonic + seconds]],
         "cpu": {"seconds": round(seconds * 0.03, 6), "beats": int(seconds * 50), "lag_p99": lag, "lag_max": lag * 2},
         "columns": COLUMNS,

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from lab.machine import Reply
-from lab.serving import pages, readback
+from lab.serving import launcher, pages, readback
 from lab.serving.client import Served, document
 from lab.serving.model import CHUNK, TOKEN, UNITS, Flaw, Unit, noise, speed
 from lab.serving.pages import Counters
@@ -66,6 +66,8 @@ class ServingHost:
         """Answer one command line; None for one that is none of its own."""
         if "kvgate-client" in line[:1000]:
             return self._client(json.loads(shlex.split(line[line.rindex("'{") :])[0]))
+        if (told := launcher.answer(self, line)) is not None:
+            return told
         if "sh -c ': kvgate serving " not in line[:200]:
             return None
         words = list(_words(line))
@@ -107,14 +109,15 @@ class ServingHost:
         return "end\n"
 
     def _ready(self, given: list[str]) -> str:
-        found = self._at(given[0])
+        found = self.at(given[0])
         if found is None:
             return "over failed\nlog ValueError: free memory on device is less than desired utilization\nend\n"
         if self.flaw("other-model", found.unit.role):
             return "late active\nlog INFO: 127.0.0.1 - GET /v1/models HTTP/1.1 200 OK\nend\n"
         return "ready 62\nlog INFO: Application startup complete.\nend\n"
 
-    def _at(self, endpoint: str) -> Running | None:
+    def at(self, endpoint: str) -> Running | None:
+        """Find the engine that listens there now."""
         return next((one for one in self.running.values() if one.unit.endpoint == endpoint), None)
 
     def _empty(self, given: list[str]) -> str:
@@ -150,8 +153,8 @@ class ServingHost:
         return "dropped\nDirty 0\nCached 1048576\nend\n"
 
     def _reset(self, given: list[str]) -> str:
-        found = self._at(given[0])
-        if found is not None:
+        found = self.at(given[0].rpartition("/")[0])
+        if found is not None and not self.flaw("reset-lies", found.unit.role):
             found.hbm.clear()
         return f"engine 200\n{''.join('store 200' + chr(10) for _ in given[1:])}end\n"
 
@@ -194,7 +197,7 @@ class ServingHost:
         return section(f"page {url}", pages.worker(found.counters, rank, hit // 2 if missed and rank == 2 else hit))
 
     def _client(self, options: dict[str, Any]) -> Reply:
-        engines = [self._at(endpoint) for endpoint in options["endpoints"]]
+        engines = [self.at(endpoint) for endpoint in options["endpoints"]]
         first = next((one for one in engines if one is not None), None)
         role = first.unit.role if first is not None else ""
         number = 0
@@ -272,6 +275,7 @@ class Window:
             return None
         for kind, status, why in (
             ("stream-dropped", "failed", "the connection ended before the answer did"),
+            ("tool-zero", "failed", "Internal Server Error"),
             ("http-500", "failed", "HTTP 500 Internal Server Error"), ("empty-answer", "empty", ""),
         ):  # fmt: skip
             if host.flaw(kind, self.role, self.number) and index == 11:

@@ -23,8 +23,8 @@ _ETHTOOL = (
 class Host:
     """Samples of one host. Everything follows from the seed; the same plan and seed give the same bytes."""
 
-    def __init__(self, plan: dict[str, Any], seed: int, troubles: Sequence[Trouble]) -> None:
-        self.plan, self.node = plan, plan["role"] == "node"
+    def __init__(self, plan: dict[str, Any], seed: int, troubles: Sequence[Trouble], captured: str = "") -> None:
+        self.plan, self.node, self._captured = plan, plan["role"] == "node", captured
         self._random = Random(f"{seed}/{plan['host']}")
         self._end = float(plan["seconds"])
         self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift))]
@@ -129,6 +129,12 @@ class Host:
             }
         }  # fmt: skip
 
+    def _pressure(self, at: float) -> Subjects:
+        return {
+            name: {"some_avg10": 0.4, "some_total": int(4000 * at), "full_avg10": 0.1, "full_total": int(1000 * at)}
+            for name in ("cpu", "memory", "io")
+        }
+
     def _load(self, at: float) -> Subjects:
         del at
         load = round(self._noise(20, 0.1), 2)
@@ -143,7 +149,6 @@ class Host:
         }
 
     def _space(self, at: float) -> Subjects:
-        path = self.plan["streams"]["space"]["paths"][0]
         # The load fills and the janitor empties: between 60 and 85 percent, once in two hours.
         used = 0.60 + 0.25 * (at % 7200) / 7200
         size = 14 * 10**12
@@ -152,6 +157,7 @@ class Host:
                 "size": size, "free": int(size * (1 - used)), "available": int(size * (1 - used)), "inodes": 700_000_000,
                 "inodes_free": int(700_000_000 * (1 - used / 10)), "read_only": False, "mounted": True,
             }
+            for path in self.plan["streams"]["space"]["paths"]
         }  # fmt: skip
 
     def _thermal(self, at: float) -> Subjects:
@@ -176,9 +182,9 @@ class Host:
     def _process(self, at: float) -> Subjects:
         pid = 4000 + sum(1 for one in self._restarts if at >= one.at)
         gone = any(one.at <= at < one.at + one.seconds for one in self._restarts)
-        engine: dict[str, Value] = {"pid": None} if gone else {
+        engine: dict[str, Value] = {"processes": 0, "why": "vllm.service does not run"} if gone else {
             "pid": pid, "start": 100000 + pid, "rss_bytes": int(self._noise(90 * _GIB, 0.005)), "fds": int(self._noise(900, 0.02)),
-            "threads": 210,
+            "threads": 210, "processes": 9,
         }  # fmt: skip
         return {"engine": engine}
 
@@ -203,7 +209,7 @@ class Host:
 
     def _smart(self, at: float) -> Subjects:
         found: Subjects = {}
-        for name in disks(self.plan["role"]):
+        for name, subject in zip(disks(self.plan["role"]), self.plan["streams"]["smart"]["commands"], strict=True):
             table = {
                 "critical_warning": 0, "temperature": 321, "avail_spare": 100, "spare_thresh": 10, "percent_used": 1,
                 "data_units_read": 1000 + int(at), "data_units_written": 900 + int(at / 3), "power_cycles": 12,
@@ -211,7 +217,7 @@ class Host:
                 "warning_temp_time": 4, "critical_comp_time": 0, "thm_temp1_trans_count": 2, "thm_temp2_trans_count": 0,
             }  # fmt: skip
             table = {field: self._counter("smart", name, field, value, at) for field, value in table.items()}
-            found[name] = {"status": 0, "seconds": 0.02, "stdout": json.dumps(table) + "\n", "stderr": ""}
+            found[subject] = {"status": 0, "seconds": 0.02, "stdout": json.dumps(table) + "\n", "stderr": ""}
         return found
 
     def _ethtool(self, at: float) -> Subjects:
@@ -226,7 +232,15 @@ class Host:
         text = "NIC statistics:\n" + "\n".join(lines) + "\n"
         return {"ens1f0np0": {"status": 0, "seconds": 0.02, "stdout": text, "stderr": ""}}
 
+    def _metrics(self, at: float) -> Subjects:
+        text = f"vllm:num_requests_running {int(self._noise(16, 0.2))}\nvllm:prompt_tokens_total {int(9000 * at)}\n"
+        told: dict[str, Value] = {"status": 200, "seconds": 0.01, "stdout": text, "stderr": ""}
+        return {page: dict(told) for page in self.plan["streams"]["metrics"]["pages"]}
+
     def _accelerator(self, at: float) -> Subjects:
+        [tool] = self.plan["streams"]["accelerator"]["commands"]
+        if tool != "amd-smi":
+            return {tool: {"status": 0, "seconds": 0.4, "stdout": self._captured, "stderr": ""}}
         bad = self._counter("accelerator", "amd-smi", "uncorrectable", 0, at)
         cards = [
             {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,6 +18,23 @@ _BEGUN = datetime(2026, 11, 29, 20, 40, tzinfo=UTC)
 _BOOT = "6b766761-7465-4c61-8000-{number:012d}"
 _LINES = 20_000  # of a segment
 
+
+@dataclass(frozen=True)
+class Begin:
+    """A host when its soak begins: its clocks and boot, what was laid out there (digest of the worker, text of the plan).
+
+    ``captured`` is what the tool of its accelerators prints, where that is not made up.
+    """
+
+    utc: datetime = _BEGUN
+    mono: float = 1000.0
+    boot: str = _BOOT.format(number=0)
+    worker: str = "0" * 64
+    plan: str = ""
+    captured: str = ""
+
+
+_PLAIN = Begin()
 Moment = tuple[float, int, str, str, int | None, dict[str, Any]]
 
 
@@ -30,9 +48,22 @@ def segments(
 ) -> list[str]:
     """Text of every segment of one host's journal. ``until``: the soak has come no further; ``step``: seconds between requests;
     ``lines``: of a segment."""
+    return ["".join(raw for _, raw in part) for part in written(plan, seed, troubles, until, step, lines)]
+
+
+def written(
+    plan: dict[str, Any],
+    seed: int = 1,
+    troubles: Sequence[Trouble] = (),
+    until: float | None = None,
+    step: float = 30.0,
+    lines: int = _LINES,
+    clock: Begin = _PLAIN,
+) -> list[list[tuple[float, str]]]:
+    """The lines of every segment, each with the second of the soak at which it is written. ``clock``: that of the host at the begin."""
     work = Work(plan, seed, troubles, step)
     restarts: list[Trouble] = [*troubles, *work.restarts]
-    host = Host(plan, seed, restarts)
+    host = Host(plan, seed, restarts, clock.captured)
     stop = next((one for one in troubles if isinstance(one, Stopped)), None)
     end = min(float(plan["seconds"]), until if until is not None else 1e18, stop.at if stop else 1e18)
     aways = sorted((one for one in troubles if isinstance(one, Away)), key=lambda one: one.at)
@@ -40,7 +71,7 @@ def segments(
         one for one in sorted(_moments(plan, host, work, restarts, end), key=lambda one: one[:2])
         if not any(away.at < one[0] < away.at + away.seconds for away in aways)
     ]  # fmt: skip
-    book = _Book(plan, troubles, lines)
+    book = _Book(plan, troubles, lines, clock)
     book.begin()
     for at, _, kind, stream, tick, values in moments:
         book.pass_by(aways, at)
@@ -49,13 +80,13 @@ def segments(
     if until is None or end < until:
         why = stop.why if stop else "planned"
         book.line(
-            end,
+            max(end, book.last),
             "end",
             "",
             None,
             {"end": {"why": why, "status": 0, "cpu_seconds": 1.0, "rss_bytes": 2**24, "wall_seconds": end}},
         )
-    return book.segments
+    return book.parts
 
 
 def _moments(plan: dict[str, Any], host: Host, work: Work, troubles: Sequence[Trouble], end: float) -> Iterator[Moment]:
@@ -89,22 +120,18 @@ def _moments(plan: dict[str, Any], host: Host, work: Work, troubles: Sequence[Tr
 class _Book:
     """Writes lines: numbers, digests, clocks and boots, and what a worker writes when it begins again."""
 
-    def __init__(self, plan: dict[str, Any], troubles: Sequence[Trouble], lines: int) -> None:
-        self._lines = lines
+    def __init__(self, plan: dict[str, Any], troubles: Sequence[Trouble], lines: int, clock: Begin) -> None:
+        self._lines, self._clock = lines, clock
         self.plan, self.scale = plan, float(plan["scale"])
         self._moved = [one for one in troubles if isinstance(one, Moved)]
-        self._parts: list[list[str]] = [[]]
-        self._seq, self._boot, self._mono = 0, 0, (1000.0, 0.0)
+        self.parts: list[list[tuple[float, str]]] = [[]]
+        self._seq, self._boot, self._mono = 0, 0, (clock.mono, 0.0)
         self._prev = hashlib.sha256(f"{plan['soak']}/{plan['host']}".encode()).hexdigest()
         self._done: list[Away] = []
-        self._last = 0.0
-
-    @property
-    def segments(self) -> list[str]:
-        return ["".join(part) for part in self._parts]
+        self.last = 0.0
 
     def begin(self) -> None:
-        text = json.dumps(self.plan, sort_keys=True, separators=(",", ":"))
+        text = self._clock.plan or json.dumps(self.plan, sort_keys=True, separators=(",", ":"))
         self.line(
             0.0,
             "begin",
@@ -116,7 +143,7 @@ class _Book:
     def _soak(self) -> dict[str, Any]:
         return {
             "form": 1, "soak": self.plan["soak"], "host": self.plan["host"], "scale": self.plan["scale"],
-            "seconds": self.plan["seconds"], "worker": "0" * 64, "unit": "system", "invocation": "lab", "pid": 4242,
+            "seconds": self.plan["seconds"], "worker": self._clock.worker, "unit": "system", "invocation": "lab", "pid": 4242,
             "python": "3.9.18", "kernel": "6.8.0",
         }  # fmt: skip
 
@@ -135,9 +162,9 @@ class _Book:
             if not same:
                 self._boot += 1
                 self._mono = (30.0, back)
-            number = len(self._parts) + 1
-            self._parts.append([])
-            away = (back - self._last) / self.scale
+            number = len(self.parts) + 1
+            self.parts.append([])
+            away = (back - self.last) / self.scale
             fields = {
                 **self._soak(),
                 "number": number,
@@ -150,31 +177,32 @@ class _Book:
             self.line(back, "resume", "", None, {"soak": fields})
 
     def line(self, at: float, kind: str, stream: str, tick: int | None, values: dict[str, Any]) -> None:
-        if len(self._parts[-1]) >= self._lines and kind not in ("end", "resume"):
-            number = len(self._parts)
+        if len(self.parts[-1]) >= self._lines and kind not in ("end", "resume"):
+            number = len(self.parts)
             self._write(
-                self._last, "rotate", "", None, {"rotate": {"number": number, "next": number + 1, "why": "size"}}
+                self.last, "rotate", "", None, {"rotate": {"number": number, "next": number + 1, "why": "size"}}
             )
-            self._parts.append([])
+            self.parts.append([])
             head = {
                 "number": number + 1,
                 "soak": self.plan["soak"],
                 "host": self.plan["host"],
                 "scale": self.plan["scale"],
             }
-            self._write(self._last, "segment", "", None, {"segment": head})
+            self._write(self.last, "segment", "", None, {"segment": head})
         self._write(at, kind, stream, tick, values)
 
     def _write(self, at: float, kind: str, stream: str, tick: int | None, values: dict[str, Any]) -> None:
         self._seq += 1
-        self._last = at
+        self.last = at
         base, since = self._mono
         stepped = sum(one.seconds for one in self._moved if one.at <= at)
-        utc = _BEGUN + timedelta(seconds=at / self.scale + stepped)
+        utc = self._clock.utc + timedelta(seconds=at / self.scale + stepped)
+        boot = _BOOT.format(number=self._boot) if self._boot else self._clock.boot
         record = {
-            "boot": _BOOT.format(number=self._boot), "kind": kind, "mono": round(base + (at - since) / self.scale, 6), "prev": self._prev,
+            "boot": boot, "kind": kind, "mono": round(base + (at - since) / self.scale, 6), "prev": self._prev,
             "seq": self._seq, "stream": stream, "tick": tick, "utc": utc.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "values": values,
         }  # fmt: skip
         raw = json.dumps(record, sort_keys=True, separators=(",", ":")) + "\n"
         self._prev = hashlib.sha256(raw.encode()).hexdigest()
-        self._parts[-1].append(raw)
+        self.parts[-1].append((at, raw))

@@ -65,7 +65,7 @@ class Work:
 
     def _times(self, load: dict[str, Any]) -> Iterator[float]:
         at = float(load["first"])
-        while at + _TOOK[load["name"]] < self._end:
+        while at + _TOOK[_kind(load["name"])] < self._end:
             yield at
             at += float(load["every"])
 
@@ -84,12 +84,12 @@ class Work:
                 "scheduled": bool(load.get("scheduled")),
             }  # fmt: skip
             yield at, name, begin
-            end = at + _TOOK[name]
-            status, stdout, stderr = 0, _PRINTS[name], ""
+            end = at + _TOOK[_kind(name)]
+            status, stdout, stderr = 0, _PRINTS[_kind(name)], ""
             if results and end > results[0].at:
                 one = results.pop(0)
                 status, stdout, stderr = one.status, one.stdout, one.stderr
-            yield end, name, _ended(number, status, _TOOK[name], "", stdout, stderr)
+            yield end, name, _ended(number, status, _TOOK[_kind(name)], "", stdout, stderr)
 
     def _client(self, load: dict[str, Any]) -> Iterator[Event]:
         name, number = str(load["name"]), 0
@@ -121,7 +121,7 @@ class Work:
         factor, tokens = 1.0, 256.0
         for one in self._slow:
             if one.begin <= at < one.end:
-                part = 1.0 if one.at_once else (at - one.begin) / (one.end - one.begin)
+                part = 1.0 if one.at_once else (at - one.begin) / (min(one.end, self._end) - one.begin)
                 factor *= 1 + (one.factor - 1) * part
                 tokens *= one.tokens
         ttft = _TTFT[level] * factor * self._random.uniform(0.9, 1.1)
@@ -134,6 +134,11 @@ class Work:
                 "tokens": int(tokens),
             }
         )
+
+
+def _kind(name: str) -> str:
+    """What a load is, whichever of several it is."""
+    return name.rstrip("0123456789")
 
 
 def _ended(number: int, status: int, seconds: float, why: str, stdout: str, stderr: str) -> dict[str, Value]:

@@ -214,7 +214,7 @@ ROW = bandwidth().rows[0]
         ({"call node-01": bandwidth(rows=())}, "0 results"),
         ({"call node-01": bandwidth(rows=(ROW, ROW))}, "2 results"),
         ({"call node-01": bandwidth(link="IB")}, "type IB"),
-        ({"call node-01": bandwidth(rows=(replace(ROW, message_rate=0.0),))}, "moved nothing"),
+        ({"call node-01": bandwidth(rows=(replace(ROW, message_rate=0.0),))}, "a rate of 0 after"),
         ({"call node-01": bandwidth(rows=(replace(ROW, iterations=3_600_000),))}, "19.5 s of 20 s"),
         ({"call node-01": bandwidth(errors=("Completion with error at client",))}, "Completion with error"),
         ({"serve": Served(((18515, 1),), "Unable to create QP.")}, "Unable to create QP"),

@@ -9,6 +9,7 @@ import pytest
 
 from checks.block.rounds import Round
 from checks.files import criteria, proof
+from checks.files.anew import Anew
 from checks.files.integrity import Checked, Place, by_blocks, by_sums, verified, written
 from checks.files.loading import Loaded, cold
 from checks.files.probes import engine_log
@@ -32,6 +33,28 @@ def test_what_comes_back_as_it_was_written_is_intact() -> None:
     assert criteria.intact(Measured((replace(GOOD, verified=GB - 1),))).outcome is Outcome.UNDECIDED
     assert criteria.intact(Measured((replace(GOOD, written=0, verified=0),))).outcome is Outcome.UNDECIDED
     assert criteria.intact(Measured(())).outcome is Outcome.UNDECIDED
+
+
+def test_what_stays_unproven_stands_beside_what_is_intact() -> None:
+    assert str(criteria.intact(Measured((GOOD,)), say("not connected anew")).note) == "not connected anew"
+
+
+@pytest.mark.parametrize(
+    ("facts", "fabric", "wanted"),
+    [
+        ((replace(GOOD, anew=Anew("done", 1)),), True, Outcome.PASS),
+        ((replace(GOOD, anew=Anew("done", 0)),), False, Outcome.PASS),
+        ((replace(GOOD, anew=Anew("done", 0)),), True, Outcome.UNDECIDED),
+        ((replace(GOOD, anew=Anew("done", 1)), GOOD), True, Outcome.UNDECIDED),
+        ((replace(GOOD, anew=Anew("done", 1), wrong="a failed verify"),), True, Outcome.STOP),
+        ((replace(GOOD, anew=Anew("done", 1), verified=GB - 1),), True, Outcome.UNDECIDED),
+        ((), True, Outcome.UNDECIDED),
+    ],
+)
+def test_what_outlives_its_connection_was_let_go_in_every_round(
+    facts: tuple[Checked, ...], fabric: bool, wanted: Outcome
+) -> None:
+    assert criteria.outlives_its_connection(Measured(facts), fabric).outcome is wanted
 
 
 def fio_reads(rate: float) -> Measured[Round]:

@@ -12,30 +12,42 @@ from dataclasses import replace
 
 import pytest
 
+from checks.serving import launcher, program
 from checks.serving.client import COMMAND, Mode, Work, client
-from checks.serving.program import DIGEST, PAYLOAD
-from kvgate.drivers.program import PLACE, packed, source
+from kvgate.drivers.program import CLIENT, LAUNCHER, Program
 from tests.drivers.served import DONE, Served, said, usage, whole
 
 PYTHONS = [f"python3.{minor}" for minor in range(8, 15)]
 
 
-def test_what_is_sent_is_what_stands_in_the_repository() -> None:
+@pytest.mark.parametrize(
+    "sent, digest, payload",
+    [(CLIENT, program.DIGEST, program.PAYLOAD), (LAUNCHER, launcher.DIGEST, launcher.PAYLOAD)],
+)
+def test_what_is_sent_is_what_stands_in_the_repository(sent: Program, digest: str, payload: str) -> None:
     """Of the unpacked text: compressors differ from machine to machine, which is why the packed one is kept."""
-    unpacked = zlib.decompress(base64.b64decode(PAYLOAD))
-    assert unpacked.decode() == source(), "run `make client`"
-    assert hashlib.sha256(unpacked).hexdigest() == DIGEST
-    assert packed().split("PAYLOAD")[0] == PLACE.read_text("utf-8").split("PAYLOAD")[0]
+    unpacked = zlib.decompress(base64.b64decode(payload))
+    assert unpacked.decode() == sent.source(), "run `make client`"
+    assert hashlib.sha256(unpacked).hexdigest() == digest
+    assert sent.packed().split("PAYLOAD")[0] == sent.place.read_text("utf-8").split("PAYLOAD")[0]
 
 
-def test_the_program_is_python_3_8_and_asks_for_nothing_but_the_standard_library() -> None:
-    tree = ast.parse(source(), feature_version=(3, 8))
+_BOTH = {"__future__", "hashlib", "json", "signal", "struct", "sys", "time", "typing"}
+
+
+@pytest.mark.parametrize(
+    "sent, more",
+    [
+        (CLIENT, {"asyncio", "gc", "urllib"}),
+        (LAUNCHER, {"contextlib", "os", "shutil", "subprocess", "tempfile"}),
+    ],
+)
+def test_the_program_is_python_3_8_and_asks_for_nothing_but_the_standard_library(sent: Program, more: set[str]) -> None:
+    tree = ast.parse(sent.source(), feature_version=(3, 8))
     found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {alias.name for node in found if isinstance(node, ast.Import) for alias in node.names}
     modules |= {str(node.module).split(".")[0] for node in found if isinstance(node, ast.ImportFrom)}
-    assert modules == {
-        "__future__", "asyncio", "gc", "hashlib", "json", "signal", "struct", "sys", "time", "typing", "urllib",
-    }  # fmt: skip
+    assert modules == _BOTH | more
 
 
 def test_the_command_is_one_line_of_a_size_that_every_kernel_takes() -> None:

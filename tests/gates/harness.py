@@ -35,7 +35,7 @@ from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Answer, Batch, Command
 from kvgate.transport.batch import check
 from lab.inventory import text
-from lab.rack import VirtualHost, build, fingerprint, host_key
+from lab.rack import VirtualHost, build, driver, fingerprint, host_key
 
 
 @dataclass
@@ -223,15 +223,18 @@ def judge(
     gate: str = "G1",
     concurrencies: Sequence[int] = (8, 16, 32),
     nfs: bool = False,
+    tool: str = "",
 ) -> Result:
     """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
-    ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too.
+    ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too;
+    ``tool`` is a load tool that it is ordered with.
     """
     hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())],
         concurrencies=concurrencies,
+        driver=tool or driver(hosts.values()),
     )
     rack = _rack(inventory or written)
     ask = Direct(hosts)

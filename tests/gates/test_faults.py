@@ -34,6 +34,13 @@ def test_a_healthy_rack_passes_every_clause(platform: str, gate: str, least: int
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 
+@pytest.mark.parametrize("tool", ["vllm-bench", "aiperf"])
+def test_a_healthy_rack_that_a_load_tool_drives_passes_every_clause(tool: str) -> None:
+    result = judge(gate="G3", concurrencies=SMALL, tool=tool)
+    assert len(result.verdicts) > 7
+    assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
+
+
 @pytest.mark.parametrize("gate", ["G1", "G2"])
 def test_a_healthy_rack_with_nfs_beside_its_volume_passes_too(gate: str) -> None:
     result = judge(gate=gate, nfs=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from kvgate.certificates.simulated import marked
-from kvgate.errors import CannotTell, Unreadable
+from kvgate.errors import CannotTell, NotAllowed, Unreadable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Rehearsal, Rehearsed
@@ -15,7 +17,10 @@ from kvgate.gate.soaked import Soaked
 from lab.soak.journal import segments
 from lab.soak.plan import plan
 from lab.soak.trouble import Away
+from tests.campaign.sample import Site
+from tests.certificates.conftest import Keys
 from tests.gates.soaking import read
+from tests.inventory.test_reader import written
 
 TEXTS = segments(plan("node-01", "node", 2, 960, 120), 5, (Away("worker", 3000, 20),))
 
@@ -95,3 +100,19 @@ def test_a_scaled_journal_marks_the_run_as_simulated_whatever_the_inventory_says
         text = text.replace("6b766761-7465-4c61-", "5a2bd5a4-3c6e-4a2f-") if boot == "real" else text
         Soaked(Answers(evidence)).keep("node-01", [text.encode()])
         assert marked(evidence) == wanted
+
+
+def test_hours_that_are_none_are_certified_on_no_real_rack(tmp_path: Path) -> None:
+    real = written(nodes=1).replace("simulated: true\n", "")
+    keys = [Keys(Ed25519PrivateKey.generate()) for _ in range(2)]
+    for scale, refused in ((1, False), (60, True)):
+        site = Site(tmp_path / str(scale), *keys, text=real)
+        site.folder.mkdir()
+        session = site.begin("G1")
+        assert session.evidence is not None
+        texts = segments(plan("node-01", "node", 0.1, scale, 60), 5)
+        Soaked(Answers(session.evidence)).keep("node-01", [text.encode() for text in texts])
+        site.judge(session, {})
+        session.finish()
+        with pytest.raises(NotAllowed, match="time-scaled") if refused else nullcontext():
+            site.certify(site.last())

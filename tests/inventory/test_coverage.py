@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from kvgate.inventory import reader
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Rack
 from tests.inventory.test_reader import written
+from tests.inventory.test_serving import EXAMPLES
 
 
 def rack(**changes: Any) -> Rack:
@@ -102,3 +104,14 @@ def test_a_rack_of_an_array_alone_owes_no_comparison_of_nodes() -> None:
     clauses = {item.clause for item, _ in agreements.what_is_owed(agreements.read(), array, "x.yaml", "G1")}
     assert not clauses & {"G1.1.26", "G1.1.27", "G1.1.28"}
     assert "G1.1.2" in clauses
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_racks_leave_nothing_open(path: Path) -> None:
+    assert gaps(reader.read(path).rack) == []
+
+
+def test_workers_of_the_store_whose_pages_are_missing_are_named() -> None:
+    text = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
+    (gap,) = gaps(reader.parse(text.replace(', "http://127.0.0.1:7007/metrics"', "", 1)).rack)
+    assert "hits of every worker" in str(gap.what)

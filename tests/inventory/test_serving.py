@@ -14,6 +14,8 @@ from kvgate.inventory.subjects import things
 EXAMPLES = sorted((Path(__file__).parents[2] / "inventories").glob("example-*.yaml"))
 TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
 
+HOST = "  load_host: node-01\n"
+
 
 def changed(old: str, new: str, count: int = 1) -> list[Fault]:
     assert old in TEXT
@@ -42,9 +44,18 @@ def test_an_arm_knows_its_host_and_role() -> None:
         ("primary: tp8", "primary: tp16", "tp16"),
         ("load_host: node-01", "load_host: node-99", "node-99"),
         ("store: {kind: lmcache-fs", "store: {kind: lmcache-local-disk", "finds none of its files"),
+        ("store: {kind: lmcache-fs", "store: {kind: mooncake", "nothing could be proven"),
+        ("store: {kind: lmcache-fs", "store: {kind: sglang-hicache", "sglang-hicache with engine vllm"),
+        ("engine: {kind: vllm", "engine: {kind: sglang", "lmcache-fs with engine sglang"),
+        ("evict: restart", "evict: api", "an instance without cache"),
         ("prompt_tokens: 32768", "prompt_tokens: 128", "less than a chunk"),
         ("concurrencies: [8, 16, 32]", "concurrencies: [8, 8]", "[8, 8]"),
-        ("client: kvgate", "client: vllm", "vllm without client_version"),
+        (HOST, HOST + "  driver: {tool: vllm-bench, folder: /opt/bench}\n", "vllm-bench without version"),
+        (HOST, HOST + "  driver: {tool: vllm-bench, version: 0.20.1}\n", "vllm-bench without folder"),
+        (HOST, HOST + "  driver: {tool: aiperf, version: 0.13.0, folder: /opt/bench}\n", "aiperf without tokenizer"),
+        (HOST, HOST + "  driver: {tool: sglang-bench, version: 0.5.23, folder: /o, tokenizer: /t}\n", "for the engine vllm"),
+        (HOST, HOST + "  driver: {tool: guidellm, version: 0.8.1, folder: /opt/bench}\n", "guidellm"),
+        (HOST, HOST + "  driver: {tool: own, version: '1'}\n", "version for kvgate's own client"),
         ("          role: local", "          role: nfs", "0 arms of role local"),
         ("mount: /mnt/nvme0", "mount: /mnt/other", "/mnt/nvme0/kv"),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0", "/mnt/nvme0"),
@@ -79,3 +90,17 @@ def test_a_rack_without_serving_is_good_and_says_what_it_leaves_out() -> None:
     rack = reader.parse(text + rest[rest.index("\n\n") if "\n\n" in rest else len(rest) :]).rack
     assert rack.serving is None
     assert not [thing for thing in things(rack) if thing.kind in (Subject.ARM, Subject.SHAPE, Subject.CONCURRENCY)]
+
+
+def test_memory_that_no_interface_empties_is_evicted_by_a_restart() -> None:
+    with pytest.raises(BadInput) as caught:
+        reader.parse(TEXT.replace("kind: lmcache-fs", "kind: vllm-fs").replace("evict: restart", "evict: api"))
+    assert any("no interface of vllm-fs" in str(fault.found) for fault in caught.value.faults)
+
+
+def test_a_store_of_another_engine_is_taken_with_that_engine() -> None:
+    assert reader.parse(TEXT.replace("kind: lmcache-fs", "kind: vllm-fs")).rack.serving is not None
+    whole = TEXT.replace("kind: lmcache-fs", "kind: sglang-hicache").replace(
+        "engine: {kind: vllm", "engine: {kind: sglang"
+    )
+    assert reader.parse(whole.replace("evict: restart", "evict: api")).rack.serving is not None

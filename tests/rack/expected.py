@@ -17,6 +17,7 @@ class Expected:
     """``healthy``: (clause, subject) -> outcome and a word of its reason, for all that is not PASS by measurement."""
 
     healthy: Mapping[tuple[str, str], tuple[str, str]]
+    unsteady: Mapping[str, str]  # clause -> why it may be told or not
     faults: Mapping[str, Mapping[str, str]]  # fault -> clause -> outcome on some subject
 
     def of(self, gate: str) -> dict[tuple[str, str], tuple[str, str]]:
@@ -34,7 +35,7 @@ def _healthy(rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], tup
 
 def _read() -> Expected:
     told = YAML(typ="safe").load(FILE.read_text("utf-8")) or {}
-    return Expected(_healthy(told.get("healthy") or {}), told.get("faults") or {})
+    return Expected(_healthy(told.get("healthy") or {}), told.get("unsteady") or {}, told.get("faults") or {})
 
 
 EXPECTED = _read()

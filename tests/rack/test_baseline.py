@@ -18,7 +18,7 @@ from tests.rack.site import RackSite, told
 pytestmark = NEEDS_RACK
 
 MOUNT = "/mnt/fx100"
-SIZE = 32 * 2**20
+SIZE = 8 * 2**20
 _PAGE = 4096
 
 
@@ -30,7 +30,12 @@ def test_g2_opens_on_the_certified_g1_and_every_load_runs_and_is_read(
     rows = campaign.rows()
     note.append(f"{len(rows)} verdicts, exit {ended.returncode}")
     found = {key: (row["outcome"], told(row)) for key, row in rows.items() if row["outcome"] != "PASS"}
-    assert found.keys() == EXPECTED.of("G2").keys(), found
+    broken_off = {
+        key: why for key, (outcome, why) in found.items() if key[0] in EXPECTED.unsteady and outcome == "UNDECIDED"
+    }
+    assert all(broken_off.values())
+    note += [f"{clause} UNDECIDED: {why}" for (clause, _), why in broken_off.items()]
+    assert found.keys() - broken_off.keys() == EXPECTED.of("G2").keys(), found
     for key, (outcome, reason) in EXPECTED.of("G2").items():
         assert (rows[key]["outcome"], reason in told(rows[key])) == (outcome, True), (key, told(rows[key]))
     assert ended.returncode == 0, ended.stdout

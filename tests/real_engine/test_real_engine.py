@@ -1,6 +1,6 @@
 """A real vLLM with its tier of files on disk: populate, evict, restore, measure, each proven by the engine's own counters.
 
-Opt-in (`make test-engine`): it installs 3.5 GB and takes some minutes. Times on processors prove procedures, never ratios.
+Opt-in (`make test-engine`): it installs 4.6 GB and takes some minutes. Times on processors prove procedures, never ratios.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from checks.parsers.kvgate_client import ClientRun
 from checks.serving import sources
 from checks.serving.answers import Canary, same_answers
 from checks.serving.client import client
-from checks.serving.figures import figures
+from checks.serving.driven import drive, run_of
+from checks.serving.figures import Figures, figures
 from checks.serving.readings import from_client, from_vllm
+from checks.serving.records import Run
+from checks.serving.tools import OWN_CLIENT, Driver
 from checks.serving.validity import Planned, faults
 from checks.serving.work import Mode, Work, ordinary
 from checks.verdict import Outcome
-from kvgate.drivers.client import prompt
+from kvgate.drivers.prompts import prompt
 from tests.real_engine.vllm import Vllm, read_bytes
 
 FOLDER = os.environ.get("KVGATE_REAL_ENGINE", "")
@@ -34,6 +37,8 @@ pytestmark = [
     pytest.mark.timeout(3600),
 ]
 
+TURNS = 3  # of each driver
+LEAST_NOISE = 1.1  # what turns of one driver lie apart at least, though three may happen to lie closer
 BLOCK = 128  # tokens that vLLM on CPU keeps together
 TOKENS = 2000  # fifteen blocks and eighty tokens
 WHOLE = TOKENS // BLOCK * BLOCK
@@ -165,3 +170,45 @@ def test_vllms_own_client_and_ours_see_the_same_run(engine: Vllm, place: Path) -
     both = [figures(run, 2) for run in (theirs, ours)]
     print([(f"TTFT p50 {one.ttft_p50:.3f} s", f"{one.throughput:.1f} tokens/s") for one in both])
     assert {one.output for one in ours.requests} == {one.output for one in theirs.requests}
+
+
+def driven(driver: Driver) -> Run:
+    """One run of the same prompts by this driver."""
+    probe = drive(driver, work())
+    done = subprocess.run([sys.executable, *map(str, probe.argv[1:])], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return run_of(probe.parse(done.stdout))
+
+
+def test_every_driver_sees_the_same_engine(engine: Vllm) -> None:
+    """The same prompts from the files, one driver after another, in turns: p50 TTFT and throughput agree within noise.
+
+    Noise is how far a driver's own turns lie apart; on two busy cores that is much.
+    """
+    drivers = (
+        OWN_CLIENT,
+        Driver("vllm-bench", "0.32.0", str(engine.folder / "venv")),
+        Driver("aiperf", "0.13.0", str(engine.folder / "tools"), str(engine.folder / "model")),
+    )
+    planned = Planned(
+        2, TOKENS, 16, least_requests=8, waves=4, occupied_percent=30.0, agree_percent=20.0, clock_step=0.1
+    )
+    told: dict[str, list[Figures]] = {one.tool: [] for one in drivers}
+    outputs: dict[str, set[str | None]] = {}
+    for turn in range(TURNS):
+        for driver in drivers[turn % 3 :] + drivers[: turn % 3]:
+            engine.reset()
+            before = engine.metrics()
+            run = driven(driver)
+            assert faults(run, planned) == (), driver.tool
+            assert sources.vllm(before, engine.metrics()).store == 8 * WHOLE, driver.tool
+            told[driver.tool].append(figures(run, 2))
+            outputs[driver.tool] = {one.output for one in run.requests}
+    assert outputs["own"] == outputs["vllm-bench"]
+    assert outputs["aiperf"] == {None}  # it keeps no text
+    for what, of in (("TTFT p50, s", lambda one: one.ttft_p50), ("tokens/s", lambda one: one.throughput)):
+        values = {tool: sorted(of(one) for one in turns) for tool, turns in told.items()}
+        print(what, {tool: [round(one, 3) for one in turns] for tool, turns in values.items()})
+        noise = max(turns[-1] / turns[0] for turns in values.values())
+        middle = [turns[len(turns) // 2] for turns in values.values()]
+        assert max(middle) / min(middle) <= max(noise, LEAST_NOISE), what

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from checks.parsers.df import Space
 from checks.parsers.model_config import parse as model
 from checks.probe import UnreadableOutput
-from checks.serving import probes, trials
+from checks.serving import judging, probes, trials
 from checks.serving.probes import Count, Ready, Reset, Room
 from checks.serving.procedure import Asked, cell, ended
+from checks.serving.site import Site
+from checks.verdict import Outcome
+from kvgate.evidence.store import Evidence
+from kvgate.gate.answers import Answers
+from kvgate.gate.trials import Trials
+from lab.rack import build
 from lab.serving.host import _CONFIG
-from tests.serving.experiment import json_of, site
+from lab.serving.model import Flaw
+from tests.gates.harness import Virtual
+from tests.serving.experiment import held, json_of, site
 
 ASKED = Asked("tp8/c8/r1", 80, 8, 8192, 128)
 
@@ -96,12 +107,25 @@ def test_what_is_not_so_is_said_with_what_to_do() -> None:
     assert "Permission denied" in str(must("writable")("sh: cannot create: Permission denied"))
 
 
-def test_an_eviction_by_interfaces_must_be_confirmed_by_engine_and_store() -> None:
+def with_pages() -> Site:
+    """The site as an inventory with ``evict: api`` orders it: every store has a page that clears its memory."""
     where = site(evict="api")
+    page = ("http://127.0.0.1:7001/cache/clear?locations=LocalCPUBackend",)
+    sides = tuple(
+        replace(side, servers=tuple(replace(one, cache=page if side.store else ()) for one in side.servers))
+        for side in where.sides
+    )
+    return replace(where, sides=sides)
+
+
+def test_an_eviction_by_interfaces_must_be_confirmed_by_engine_and_store() -> None:
+    where = with_pages()
     steps = [s for stage in cell(where, where.local, ASKED) for s in stage if s.name == "local: reset 1"]
     assert steps[0].must is not None
     assert steps[0].must(Reset(200, (200,))) is None
-    for wrong in (Reset(404, (200,)), Reset(200, ()), Reset(200, (200, 500))):
+    for wrong in (
+        Reset(404, (200,)), Reset(200, ()), Reset(200, (200, 500)), Reset(200, (500,)), Reset(200, (200,), refused=True),
+    ):  # fmt: skip
         assert steps[0].must(wrong) is not None
 
 
@@ -109,3 +133,36 @@ def test_an_eviction_by_interfaces_must_be_confirmed_by_engine_and_store() -> No
 def test_an_answer_that_is_cut_short_is_refused(text: str) -> None:
     with pytest.raises(UnreadableOutput):
         probes.emptied("/mnt/x/kv").parse(text)
+
+
+def test_a_reset_that_says_no_is_refused_whatever_its_status() -> None:
+    parse = probes.reset(site().local.servers[0], "vllm").parse
+    assert parse("engine 200\nstore 200\nend\n") == Reset(200, (200,))
+    assert parse("engine 200 false\nstore 200\nend\n") == Reset(200, (200,), refused=True)
+    assert parse("engine 200\nstore 200 false\nend\n") == Reset(200, (200,), refused=True)
+    with pytest.raises(UnreadableOutput):
+        parse("engine 000 maybe\nend\n")
+
+
+def test_each_engine_is_reset_where_it_takes_that_order() -> None:
+    server = site().local.servers[0]
+    assert probes.reset(server, "vllm").argv[4] == "http://127.0.0.1:8000/reset_prefix_cache"
+    assert probes.reset(server, "sglang").argv[4] == "http://127.0.0.1:8000/flush_cache"
+
+
+@pytest.mark.parametrize(
+    ("flaws", "outcome"), [((), Outcome.PASS), ((Flaw("reset-lies", "array"),), Outcome.UNDECIDED)]
+)
+def test_an_eviction_without_a_restart_counts_only_with_proof(
+    tmp_path: Path, flaws: tuple[Flaw, ...], outcome: Outcome
+) -> None:
+    where = with_pages()
+    trial = trials.paired(where, 8)
+    hosts = {host.name: host for host in build()}
+    hosts["node-01"].machine.computed.serving.flaws = flaws  # type: ignore[union-attr]
+    with Evidence.create(tmp_path, "run", {"gate": "G3"}) as evidence:
+        found = Trials([trial], Virtual(hosts), Answers(evidence), "kvgate:test").run().measured(trial)
+    verdict = judging.proven(found, where, held(where))
+    assert verdict.outcome is outcome, verdict
+    if flaws:
+        assert "tokens from HBM" in str(verdict.note)

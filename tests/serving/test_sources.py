@@ -9,7 +9,7 @@ import pytest
 
 from checks.parsers import prometheus
 from checks.parsers.prometheus import Metrics, Sample
-from checks.serving.sources import Sources, lmcache_failures, lmcache_hits, restarted, rise, sglang, vllm
+from checks.serving.sources import Sources, hicache, lmcache_failures, lmcache_hits, restarted, rise, sglang, vllm
 
 DATA = Path(__file__).parent.parent / "parsers" / "prometheus"
 VLLM = prometheus.parse((DATA / "vllm-0.32--after-disk-hit.txt").read_text("utf-8"))
@@ -79,6 +79,31 @@ def test_sglang_that_does_not_tell_its_sources_apart_tells_none() -> None:
     found = sglang(at_start(mixed), mixed)
     assert (found.computed, found.device, found.host, found.store) == (None, None, None, None)
     assert found.prompt == 131072
+
+
+def test_sglangs_storage_is_found_under_the_name_of_its_backend_too() -> None:
+    named = Metrics(
+        tuple(
+            Sample(one.name, tuple((k, "storage_file" if v == "storage" else v) for k, v in one.labels), one.value)
+            for one in SGLANG.samples
+        )
+    )
+    assert sglang(at_start(named), named) == sglang(at_start(SGLANG), SGLANG)
+
+
+def counted(**values: float) -> Metrics:
+    named = (Sample(f"sglang:{name}_total", (), value) for name, value in values.items())
+    return Metrics((Sample("sglang:prompt_tokens_total", (), 1.0), *named))
+
+
+def test_hicaches_failures_are_none_only_where_its_storage_is_counted_at_all() -> None:
+    start = counted()
+    assert hicache(start, counted(storage_prefetch_hit_tokens=512.0)) == (512, 0)
+    lost = counted(storage_prefetch_hit_tokens=512.0, hicache_backup_dropped_tokens=64.0)
+    assert hicache(start, lost) == (512, 64)
+    late = counted(storage_prefetch_hit_tokens=512.0, storage_prefetch_unfulfilled_tokens=256.0)
+    assert hicache(start, late) == (512, 256)
+    assert hicache(start, start) == (None, None)
 
 
 def worker(hits: float, failed: float | None = 0.0) -> Metrics:

@@ -159,3 +159,14 @@ def test_no_value_that_is_none_is_ever_counted(index: int, field: str, value: fl
 def test_every_reason_is_given_not_the_first_only() -> None:
     bad = replace(changed(GOOD, 0, status=Status.FAILED), concurrency=4, begun=90)
     assert len(faults(bad, planned())) == 3
+
+
+def test_a_median_latency_stands_in_for_a_ttft_that_was_not_printed() -> None:
+    latencies = sorted(one.latency or 0.0 for one in GOOD.requests)
+    middle = (latencies[39] + latencies[40]) / 2
+    told = summary(GOOD, ttft_p50=None, latency_p50=middle)
+    assert faults(replace(GOOD, summary=told), planned()) == ()
+    wrong = replace(GOOD, summary=replace(told, latency_p50=middle * 1.01))
+    assert ["latency p50" in str(reason) for reason in faults(wrong, planned())] == [True]
+    none = replace(GOOD, summary=replace(told, latency_p50=None))
+    assert ["printed no TTFT p50" in str(reason) for reason in faults(none, planned())] == [True]

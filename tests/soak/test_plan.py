@@ -65,7 +65,27 @@ def test_the_serving_load_is_that_of_the_arm_on_the_array() -> None:
     canary = json.loads(loads(found[serving.load_host])["canary"]["argv"][-1])
     assert (canary["mode"], canary["concurrency"]) == ("canaries", 1)
     assert loads(found[arm.host])["kvfiles"]["mount"] == arm.mount
+    assert loads(found[arm.host])["kvfiles"]["argv"][2] == arm.store
     assert all("client" not in loads(one) for host, one in found.items() if host != serving.load_host)
+
+
+def test_each_host_verifies_in_a_file_of_its_own_and_every_one_is_named(tmp_path: Path) -> None:
+    one = "{{host: {0}, path: /mnt/fx100, size: 1 GB, rate: 1 MB/s}}"
+    found = planned(f"{{verify: [{', '.join(one.format(host) for host in ('node-01', 'node-02', 'node-02'))}]}}")
+    named = {
+        (host, load["name"]): next(word for word in load["argv"] if word.startswith("--filename="))
+        for host, plan in found.items()
+        for load in plan["loads"]
+    }
+    assert set(named) == {("node-01", "verify"), ("node-02", "verify"), ("node-02", "verify1")}
+    assert len(set(named.values())) == 3
+
+
+def test_scaled_hours_are_sampled_no_more_often_than_a_host_can() -> None:
+    rack = reader.parse(inventory(Path("/x")), "x").rack
+    for scale, least in ((1, 10), (200, 10), (2000, 100)):
+        streams = json.loads(plans(rack, "soak-t", scale)["node-01"])["streams"]
+        assert min(one["every"] for one in streams.values()) == least
 
 
 def test_plans_are_the_same_bytes_each_time_and_so_is_the_worker() -> None:

@@ -6,6 +6,8 @@ import os
 import re
 from typing import Any, Callable, Dict
 
+from .times import started
+
 Values = Dict[str, Dict[str, Any]]
 Config = Dict[str, Any]
 
@@ -245,23 +247,29 @@ def process(config: Config, tick: int) -> Values:
         listed = next(
             (one for place in places for one in [text(f"{place}{unit}/cgroup.procs")] if one is not None), None
         )
-        found[name] = {"error": f"{unit} does not run"} if not listed else _held(listed.split())
+        found[name] = _held(listed.split()) if listed else {"processes": 0, "why": f"{unit} does not run"}
     for name, path in config.get("pids", {}).items():
         listed = text(path)
-        found[name] = {"error": f"{path} is not there"} if not listed else _held(listed.split())
+        found[name] = _held(listed.split()) if listed else {"processes": 0, "why": f"{path} is not there"}
     return found
 
 
 def _held(pids: list[str]) -> dict[str, Any]:
+    """Together, and which is the oldest of them: where another one is, everything was begun anew between two samples."""
     fields = {"processes": 0, "rss_bytes": 0, "fds": 0, "threads": 0}
+    oldest: tuple[int, int] | None = None
     for pid in pids:
         status = dict(line.partition(":")[::2] for line in (text(f"/proc/{pid}/status") or "").splitlines())
-        if "VmRSS" in status:
+        start = started(int(pid)) if pid.isdigit() else None
+        if "VmRSS" in status and start is not None:
             fields["processes"] += 1
             fields["rss_bytes"] += int(status["VmRSS"].split()[0]) * 1024
             fields["threads"] += int(status["Threads"])
             fields["fds"] += len(names(f"/proc/{pid}/fd"))
-    return fields if fields["processes"] else {"error": f"none of {len(pids)} processes lives"}
+            oldest = min(oldest or (int(start), int(pid)), (int(start), int(pid)))
+    if oldest is None:
+        return {"processes": 0, "why": f"none of {len(pids)} processes lives"}
+    return {**fields, "start": oldest[0], "pid": oldest[1]}
 
 
 #: Stream -> what reads it at once. Readings that may hang with a device run beside the loop: see :mod:`apart`.

@@ -1,0 +1,31 @@
+"""Prompts and clocks of a load host, the same for every driver: token ids of a logged seed, and both clocks read at once.
+
+First part of every program that is sent to a load host: nothing but Python 3.8's standard library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from typing import List
+
+
+def prompt(seed: int, name: str, index: int, tokens: int, low: int, high: int) -> List[int]:
+    """Token ids of one prompt, each from [low, high): the same on every machine and version of Python."""
+    raw = hashlib.shake_256(f"{seed}\0{name}\0{index}".encode()).digest(4 * tokens)
+    return [low + number % (high - low) for number in struct.unpack(f"<{tokens}I", raw)]
+
+
+def rounded(seconds: float) -> float:
+    """Seconds to the microsecond."""
+    return round(seconds, 6)
+
+
+def instant() -> List[float]:
+    """Both clocks at once: the pair with the least time between two readings of the monotonic one, of a few tries."""
+    tries = []
+    for _ in range(5):
+        before, wall, after = time.monotonic(), time.time(), time.monotonic()
+        tries.append((after - before, wall, before))
+    return list(min(tries)[1:])
