@@ -82,9 +82,10 @@ def _say(text: str) -> None:
 
 
 def _text(dice: random.Random, key: str, size: int) -> bytes:
-    lines = [key]
-    while sum(map(len, lines)) < size:
+    lines, length = [key], len(key)
+    while length < size:
         lines.append(f"{dice.randrange(10**6):>12} counter_{dice.randrange(400)}: {dice.random():.6f}")
+        length += len(lines[-1])
     return "\n".join(lines).encode()
 
 
