@@ -77,7 +77,7 @@ def ended_elsewhere(campaigns: Iterable[Campaign]) -> list[Obstacle]:
 def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:
     """Why a PASS does not open the next gate any more, or not yet."""
     run = attempt.run
-    again = say("run {gate} again: pytest -m {gate} --inventory FILE", gate=run.gate)
+    again = say("run {gate} again: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=run.gate)
     found = []
     if run.simulated is not rack.simulated:
         found.append(
@@ -156,7 +156,7 @@ def _missing(campaign: Campaign, gate: str) -> Obstacle:
             attempt=last.run.attempt,
             outcome=last.outcome.value,
         )
-    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE", gate=gate))
+    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate))
 
 
 def _unsigned(attempt: Attempt) -> Obstacle:
