@@ -61,8 +61,8 @@ class Trial(Generic[Fact]):
 
     ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
     and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
-    it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes as planned,
-    for whoever shows progress.
+    it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes as planned and
+    ``setup`` what is done before the first, for whoever shows progress.
     """
 
     id: str
@@ -73,6 +73,7 @@ class Trial(Generic[Fact]):
     at_most: int = 0
     enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
     seconds: float = 0.0
+    setup: float = 0.0
     live: Live[Any] | None = field(default=None, compare=False)
     prepare: tuple[tuple[Step, ...], ...] = ()
     clean: tuple[Step, ...] = ()

@@ -28,10 +28,11 @@ from kvgate.gate.session import GateSession, GateTest
 from kvgate.gate.start import Prepared, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines
+from kvgate.reports.loading import Load
 from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_KNOWN = frozenset({"ask", "measure", "soak", "terms", "decide", "declared"})
+_KNOWN = frozenset({"ask", "measure", "baseline", "soak", "terms", "decide", "declared"})
 
 #: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
 #: nothing, and what the others remember would be written beside whatever inventory was named.
@@ -188,7 +189,7 @@ class GateRun:
         items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
         with started:
             try:
-                started.look([item.test for item in items], lines.Progress(sys.stderr), lines.Load(sys.stderr))
+                started.look([item.test for item in items], lines.Progress(sys.stderr), Load(sys.stderr))
                 late = self.session.late
                 self._terminal()  # loaded while the counters run
                 self._judge(session, [item for item in items if item.test.owed not in late])

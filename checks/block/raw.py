@@ -9,8 +9,10 @@ from typing import Any
 from checks.block import burst as bursts
 from checks.block import guard
 from checks.block.guard import Guarded
+from checks.block.live import rates
 from checks.block.patterns import Pattern
 from checks.block.rounds import Round
+from checks.block.trials import PACE
 from checks.parsers import fio
 from checks.parsers.fio import FioRun
 from checks.phrase import say
@@ -61,6 +63,8 @@ def steady_writes(
         at_most=at_most,
         enough=enough,
         seconds=pattern.seconds + pattern.ramp + 5.0,
+        setup=_FILLS * capacity / PACE,
+        live=rates(host),
     )
 
 

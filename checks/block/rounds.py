@@ -15,6 +15,7 @@ from checks.parsers.findmnt import Mounted
 from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 from checks.trial import Voided
+from checks.units import show_bytes
 
 #: Share of fio's bytes that the device must have moved at least: less means that memory answered.
 _SERVED = 0.95
@@ -39,6 +40,11 @@ class Round:
     device_bytes: int | None
     watched: Watched | Phrase
     celsius: tuple[int | None, int | None]
+
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{rate}/s, {iops:,.0f} operations/s", rate=show_bytes(int(self.bytes_per_second)), iops=self.iops)
 
 
 def read(facts: Mapping[str, Any], pattern: Pattern, path: str) -> Round:

@@ -7,6 +7,7 @@ from functools import partial
 
 from checks.block import rounds
 from checks.block.burst import burst
+from checks.block.live import rates
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
 from checks.lexing import lines
@@ -17,7 +18,7 @@ from checks.parsers.fio import FioRun
 from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
-from checks.trial import Live, Step, Trial
+from checks.trial import Step, Trial
 from checks.units import show_bytes
 
 #: Folder below a mount that loads make and remove; nothing else is ever removed.
@@ -25,6 +26,9 @@ FOLDER = ".kvgate-load"
 
 #: Bytes a second that laying out is given at least, to tell a slow disk from one that hangs.
 _SLOWEST = 100 * 10**6
+
+#: Bytes a second that laying out is planned with, for whoever shows progress.
+PACE = 10**9
 
 #: Space that stays free beside the file, as a share of it.
 _SPARE = 0.1
@@ -61,7 +65,6 @@ def on_file(
     file = f"{folder}/{pattern.name}"
     mounted = rounds.stands(path, filesystem)
     health = (lambda moment: (Step(moment, host, nvme.smart_log(serial)),)) if serial else (lambda _: ())
-    live = Live(host, counters(), partial(_rate, pattern=pattern))
     return Trial(
         id=f"fio.{pattern.name}:{host}:{path}",
         title=say("{pattern} on {host}:{path}", pattern=pattern.name, host=host, path=path),
@@ -85,7 +88,8 @@ def on_file(
         at_most=at_most,
         enough=enough,
         seconds=pattern.seconds + pattern.ramp + 5.0,
-        live=live,
+        setup=size / PACE,
+        live=rates(host, path, filesystem),
     )
 
 
@@ -135,17 +139,3 @@ def _version(text: str) -> str:
     if len(found) != 1 or not found[0].startswith("fio-"):
         raise UnreadableOutput(f"found {text[:80]!r}, wanted one line as fio-3.33")
     return found[0].strip()
-
-
-def _rate(
-    before: tuple[diskstats.Moved, ...], after: tuple[diskstats.Moved, ...], seconds: float, pattern: Pattern
-) -> Phrase:
-    """The busiest device's rate: what is loaded is what is busy."""
-
-    def bytes_of(row: diskstats.Moved) -> int:
-        return row.read_bytes if pattern.way.direction == "read" else row.written_bytes
-
-    known = {row.device: bytes_of(row) for row in before}
-    gained = {row.device: bytes_of(row) - known.get(row.device, 0) for row in after}
-    device = max(gained, key=lambda name: gained[name])
-    return say("{device} {rate}/s", device=device, rate=show_bytes(int(gained[device] / seconds)))

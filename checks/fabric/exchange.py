@@ -9,6 +9,7 @@ from typing import Any
 from checks.fabric.perftest import Counted, End, Kind, Run, Served
 from checks.parsers.ib_write_bw import Bandwidth
 from checks.parsers.ib_write_lat import LatencyRun
+from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 
 
@@ -43,6 +44,11 @@ class Exchange:
         """All flows together, bits a second."""
         return sum(flow.bits for flow in self.flows)
 
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{rate:.1f} Gb/s", rate=self.bits / 1e9)
+
 
 @dataclass(frozen=True, slots=True)
 class Times:
@@ -52,6 +58,11 @@ class Times:
     p99: float
     p999: float
     grown: tuple[Grown, ...]
+
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{typical:.2f} us, {late:.2f} us at 99.9 %", typical=self.typical, late=self.p999)
 
 
 def read(facts: Mapping[str, Any], run: Run, clients: Sequence[End], ends: Sequence[End]) -> Exchange:

@@ -8,8 +8,11 @@ from functools import partial
 from checks.fabric import exchange
 from checks.fabric.exchange import Exchange, Times
 from checks.fabric.perftest import MANY, End, Kind, Run, call, call_for_latency, counters, serve
-from checks.phrase import say
-from checks.trial import Step, Trial
+from checks.parsers import sysfs_infiniband
+from checks.parsers.sysfs_infiniband import IbPort
+from checks.phrase import Phrase, say
+from checks.probe import Probe
+from checks.trial import Live, Step, Trial
 
 
 def between(client: End, server: End, run: Run, rounds: int) -> Trial[Exchange]:
@@ -29,6 +32,7 @@ def between(client: End, server: End, run: Run, rounds: int) -> Trial[Exchange]:
         read=partial(exchange.read, run=run, clients=(client,), ends=ends),
         rounds=rounds,
         seconds=run.seconds + 10.0,
+        live=_rates(server),
     )
 
 
@@ -72,7 +76,26 @@ def together(clients: Sequence[End], server: End, run: Run, rounds: int) -> Tria
         read=partial(exchange.read, run=run, clients=tuple(clients), ends=ends),
         rounds=rounds,
         seconds=run.seconds + 10.0,
+        live=_rates(server),
     )
+
+
+def _rates(end: End) -> Live[tuple[IbPort, ...]]:
+    """What passes a port while it is loaded; its counters are of words of four bytes."""
+    folder = f"/sys/class/infiniband/{end.device}/ports/{end.port}/counters"
+    files = (f"{folder}/port_xmit_data", f"{folder}/port_rcv_data")
+    return Live(end.host, Probe("port-data", ("grep", "-Hs", "", *files), sysfs_infiniband.parse), _passed)
+
+
+def _passed(before: tuple[IbPort, ...], after: tuple[IbPort, ...], seconds: float) -> Phrase:
+    then, now, names = before[0].counters, after[0].counters, ("port_xmit_data", "port_rcv_data")
+    if any(name not in side for name in names for side in (then, now)):
+        return say("{device} does not count what passes it", device=after[0].device)
+    sent, received = ((now[name] - then[name]) * 32 / max(seconds, 1e-3) / 1e9 for name in names)
+    return say(
+        "{device} sends {sent:.1f} Gb/s, receives {received:.1f} Gb/s",
+        device=after[0].device, sent=sent, received=received,
+    )  # fmt: skip
 
 
 def _look(moment: str, ends: Sequence[End]) -> tuple[Step, ...]:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from checks.block import rounds
+from checks.block.live import rates
 from checks.block.trials import FOLDER, made, removed, room, version
 from checks.files import proof
 from checks.files.anew import Anew, taken
@@ -19,6 +20,7 @@ from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, Streams, UnreadableOutput
 from checks.raid import probes as raid
 from checks.trial import Step, Trial
+from checks.units import show_bytes
 
 MIB = 2**20
 
@@ -80,6 +82,12 @@ class Checked:
     given: int
     anew: Anew | None = None
 
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        size = show_bytes(self.verified)
+        return say("{wrong}", wrong=self.wrong) if self.wrong else say("{size} as it was written", size=size)
+
 
 def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[Anew] | None = None) -> Trial[Checked]:
     """Write a file of ``size`` bytes on one host and verify every block on the other (or the same, caches dropped).
@@ -111,6 +119,7 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
         read=partial(_blocks, writer=writer, reader=reader, size=size),
         rounds=count,
         seconds=2 * size / 10**9 + 5.0,
+        live=rates(writer.host, writer.path, writer.filesystem),
     )  # fmt: skip
 
 
@@ -150,6 +159,7 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         read=partial(_files, writer=writer, reader=reader, files=files, size=size),
         rounds=count,
         seconds=files * size / (3 * 10**8) + 5.0,
+        live=rates(writer.host, writer.path, writer.filesystem),
     )  # fmt: skip
 
 

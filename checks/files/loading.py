@@ -9,16 +9,18 @@ from functools import partial
 from typing import Any
 
 from checks.block import rounds
-from checks.block.trials import made, removed, room
+from checks.block.live import rates
+from checks.block.trials import PACE, made, removed, room
 from checks.files import proof
 from checks.files.integrity import Place
 from checks.lexing import lines
 from checks.parsers import fio
 from checks.parsers.fio import FioRun
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
 from checks.trial import Step, Trial
+from checks.units import show_bytes
 
 #: Below so many seconds the clock of /proc/uptime is too coarse to tell a rate.
 SHORTEST = 1.0
@@ -59,6 +61,11 @@ class Loaded:
     seconds: float
     given: int
 
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        return say("{rate}/s, {seconds:.1f} s", rate=show_bytes(int(self.bytes / self.seconds)), seconds=self.seconds)
+
 
 def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str = "") -> Trial[Loaded]:
     """Load ``model`` (a folder below the mount) cold; without one, ``shards`` files of ``size`` bytes that stand for it."""
@@ -89,6 +96,8 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         read=partial(_loaded, place=place, least=0 if model else total),
         rounds=count,
         seconds=total / (3 * 10**9) + 5.0,
+        setup=0.0 if model else total / PACE,
+        live=rates(place.host, place.path, place.filesystem),
     )
 
 

@@ -9,16 +9,18 @@ from functools import partial
 from typing import Any
 
 from checks.block import rounds
+from checks.block.live import rates
 from checks.block.trials import made, removed, room
 from checks.files import proof
 from checks.files.integrity import BLOCKS, Place, verified, written
 from checks.files.loading import SHORTEST
 from checks.parsers import fio
 from checks.parsers.fio import FioRun
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, Streams, UnreadableOutput
 from checks.raid import probes as raid
 from checks.trial import Step, Trial
+from checks.units import show_bytes
 
 _SLOWEST = 50 * 10**6
 
@@ -47,6 +49,13 @@ class Saved:
     bytes: int
     seconds: float
     wrong: str
+
+    @property
+    def brief(self) -> Phrase:
+        """In a few words, for whoever watches."""
+        if self.wrong:
+            return say("{wrong}", wrong=self.wrong)
+        return say("{rate}/s, {seconds:.1f} s", rate=show_bytes(int(self.bytes / self.seconds)), seconds=self.seconds)
 
 
 def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]:
@@ -81,6 +90,7 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         read=partial(_saved, place=place, total=total),
         rounds=count,
         seconds=2 * total / 10**9 + 10.0,
+        live=rates(place.host, place.path, place.filesystem),
     )
 
 

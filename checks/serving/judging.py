@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 from checks.phrase import Phrase, say
 from checks.serving import comparable, comparison, criteria
@@ -13,6 +14,7 @@ from checks.serving.comparable import Arm
 from checks.serving.figures import Figures, figures
 from checks.serving.limits import Limits
 from checks.serving.reconciliation import Row, reconcile, unequal_hits, unproven
+from checks.serving.reconciliation import anew as anew_rows
 from checks.serving.rounds import ArmRound, Round
 from checks.serving.site import Site
 from checks.serving.validity import faults
@@ -26,14 +28,19 @@ Compare = Callable[[Sequence[Pair]], Verdict]
 
 def rows(arm: ArmRound, limits: Limits) -> tuple[Row, ...]:
     """The reconciliation of one arm in one round, line by line."""
-    if arm.traffic is None or arm.expected is None:
+    if arm.traffic is None:
         return ()
-    return reconcile(arm.traffic, arm.expected, limits.tolerances)
+    if arm.expected is None:
+        return anew_rows(arm.traffic, arm.client.count, arm.prompt_tokens, limits.tolerances)
+    measured = {name: rate for role, name, rate in limits.measured if role == arm.side.role}
+    expected = replace(arm.expected, ceilings={**arm.expected.ceilings, **measured})
+    return reconcile(arm.traffic, expected, limits.tolerances)
 
 
 def proof(arm: ArmRound, limits: Limits) -> tuple[Phrase, ...]:
     """Why nothing shows that this arm did what it was measured for; empty where everything does."""
-    return (*arm.silent, *arm.disordered, *_stored(arm, limits), *unproven(rows(arm, limits)))
+    kept = _stored(arm, limits) if arm.side.store else ()
+    return (*arm.silent, *arm.disordered, *kept, *unproven(rows(arm, limits)))
 
 
 def _stored(arm: ArmRound, limits: Limits) -> list[Phrase]:
@@ -68,7 +75,8 @@ def loaded(arm: ArmRound, site: Site, concurrency: int, limits: Limits) -> tuple
     return tuple(found)
 
 
-def _cell(arm: ArmRound, site: Site, concurrency: int, limits: Limits, also: tuple[Phrase, ...] = ()) -> Cell:
+def cell(arm: ArmRound, site: Site, concurrency: int, limits: Limits, also: tuple[Phrase, ...] = ()) -> Cell:
+    """Figures of one arm in one round, if its load and its proof hold."""
     reasons = (*loaded(arm, site, concurrency, limits), *proof(arm, limits), *also)
     return Cell(None, reasons) if reasons else Cell(figures(arm.run, concurrency), ())
 
@@ -80,8 +88,8 @@ def pairs(found: Sequence[Round], site: Site, limits: Limits) -> tuple[Pair, ...
         hits: tuple[Phrase, ...] = ()
         if one.local.traffic is not None and one.array.traffic is not None:
             hits = unequal_hits(one.local.traffic, one.array.traffic, limits.tolerances.arms)
-        local = _cell(one.local, site, one.concurrency, limits)
-        array = _cell(one.array, site, one.concurrency, limits, hits)
+        local = cell(one.local, site, one.concurrency, limits)
+        array = cell(one.array, site, one.concurrency, limits, hits)
         made.append(Pair(one.number, local, array))
     return tuple(made)
 
@@ -113,18 +121,21 @@ def proven(measured: Measured[Round], site: Site, limits: Limits) -> Verdict:
     found = [
         (one.number, arm.side.role, proof(arm, limits)) for one in measured.facts for arm in (one.local, one.array)
     ]
-    lines = sum(len(rows(arm, limits)) for one in measured.facts for arm in (one.local, one.array))
-    verdict = _all_hold(found, required, say("{count} lines of the reconciliation hold", count=lines))
+    count = sum(len(rows(arm, limits)) for one in measured.facts for arm in (one.local, one.array))
+    verdict = _all_hold(found, required, say("{count} lines of the reconciliation hold", count=count))
     return replace(verdict, quantities=_table(measured, limits))
 
 
 def _table(measured: Measured[Round], limits: Limits) -> tuple[Quantity, ...]:
     """The reconciliation of the last round, line by line, as the ledger keeps it for the report."""
-    last = measured.facts[-1:]
+    return lines([arm for one in measured.facts[-1:] for arm in (one.local, one.array)], limits)
+
+
+def lines(arms: Sequence[ArmRound], limits: Limits) -> tuple[Quantity, ...]:
+    """The reconciliation of some arms, line by line, as numbers."""
     return tuple(
         Quantity(f"{arm.side.role}: {row.what}{end}", float(value), row.unit)
-        for one in last
-        for arm in (one.local, one.array)
+        for arm in arms
         for row in rows(arm, limits)
         for end, value in (("", row.found), (" (expected)", row.expected))
         if value is not None
@@ -150,7 +161,7 @@ def steady(measured: Measured[Round], site: Site, limits: Limits) -> Verdict:
         "{rounds} rounds that vary by at most {percent} % and do not drift",
         rounds=limits.rules.rounds, percent=f"{limits.rules.variation_percent:g}",
     )  # fmt: skip
-    reasons = [*_voided(measured, limits), *unfit(pairs(measured.facts, site, limits), limits.rules)]
+    reasons = [*voided(measured, limits), *unfit(pairs(measured.facts, site, limits), limits.rules)]
     if reasons:
         return Verdict.undecided(several(reasons), required)
     if not measured.facts:
@@ -160,7 +171,8 @@ def steady(measured: Measured[Round], site: Site, limits: Limits) -> Verdict:
     )
 
 
-def _voided(measured: Measured[Round], limits: Limits) -> list[Phrase]:
+def voided(measured: Measured[Any], limits: Limits) -> list[Phrase]:
+    """Why the rounds that were taken out are too many; empty where they are not."""
     run = len(measured.facts) + len(measured.voided)
     if len(measured.voided) * limits.rules.one_void_in <= run:
         return []
@@ -174,7 +186,7 @@ def _voided(measured: Measured[Round], limits: Limits) -> list[Phrase]:
 
 def compared(measured: Measured[Round], site: Site, limits: Limits, required: Phrase, compare: Compare) -> Verdict:
     """Compare the arms by ``compare`` if their rounds may decide."""
-    if reasons := _voided(measured, limits):
+    if reasons := voided(measured, limits):
         return Verdict.undecided(several(reasons), required)
     return compare(pairs(measured.facts, site, limits))
 
@@ -238,7 +250,10 @@ def ceiling(
     required = criteria.beats_recompute(None, None, None, lower=True).required
     reasons = [*unfit(made, limits.rules)]
     for one in anew.facts:
-        reasons += [*one.silent, *loaded(one, site, concurrency, limits)]
+        wrong = tuple(
+            row for row in rows(one, limits) if row.holds is False
+        )  # what it computed, where the engine tells it
+        reasons += [*one.silent, *loaded(one, site, concurrency, limits), *(unproven(wrong) if wrong else ())]
     if reasons:
         return Verdict.undecided(several(reasons), required)
     told = [figures(one.run, concurrency) for one in anew.facts]

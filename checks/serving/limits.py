@@ -1,19 +1,27 @@
-"""The numbers of G3's clauses as the judgement takes them: what a cell is held to, and what rounds must be to decide."""
+"""The numbers of a clause as the judgement takes them: what a cell is held to, and what rounds must be to decide."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from checks.phrase import Phrase
 from checks.serving.cells import Rules
 from checks.serving.reconciliation import Tolerances
 from checks.serving.site import Site
 from checks.serving.validity import Planned
 
+#: Role of an arm, name of a rate, bytes a second.
+Measured = tuple[tuple[str, Phrase, float | None], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """All of them. ``stored_percent``: how far the bytes in the store may lie off; ``lag`` seconds the client may be late."""
+    """All of them. ``stored_percent``: how far the bytes in the store may lie off; ``lag`` seconds the client may be late.
+
+    ``measured`` are rates in bytes a second that an arm cannot have read beyond, because they were measured on its device:
+    role of the arm, name, rate; None where there should be one and is none.
+    """
 
     least_requests: int
     waves: int
@@ -23,6 +31,7 @@ class Limits:
     stored_percent: float
     tolerances: Tolerances
     rules: Rules
+    measured: Measured = ()
 
     def planned(self, site: Site, concurrency: int) -> Planned:
         """What each cell was to be."""
@@ -37,35 +46,56 @@ class Limits:
         )
 
 
-def limits(terms: Mapping[str, float], site: Site) -> Limits:
-    """Take the numbers of a clause. Raises KeyError for one that is not there: none has a default."""
+def limits(terms: Mapping[str, float], site: Site, measured: Measured = ()) -> Limits:
+    """Take the numbers of a clause that compares arms. Raises KeyError for one that is not there: none has a default."""
+    rules = Rules(
+        seed=site.seed,
+        rounds=max(int(terms["rounds"]), site.rounds),
+        resamples=int(terms["resamples"]),
+        width_points=terms["width"],
+        variation_percent=terms["variation"],
+        drift_percent=terms["drift"],
+        one_void_in=int(terms["one_void_in"]),
+    )
+    found = _cells(terms, rules)
+    return replace(found, tolerances=replace(found.tolerances, arms=terms["arms_agree"]), measured=measured)
+
+
+def alone(terms: Mapping[str, float], site: Site, stores: bool) -> Limits:
+    """Take the numbers of a clause about one arm by itself; one that keeps no KV has none about stores. Raises KeyError."""
+    rules = Rules(
+        seed=site.seed,
+        rounds=int(terms["rounds"]),
+        variation_percent=terms["variation"],
+        one_void_in=int(terms["one_void_in"]),
+    )
+    return _cells(terms, rules) if stores else _load(terms, rules)
+
+
+def _load(terms: Mapping[str, float], rules: Rules) -> Limits:
     return Limits(
         least_requests=int(terms["requests"]),
         waves=int(terms["waves"]),
         occupied_percent=terms["occupied"],
         clock_step=terms["clock_step"],
         lag=terms["lag"],
-        stored_percent=terms["stored"],
-        tolerances=Tolerances(
-            sources=terms["sources"],
-            device=terms["from_hbm"],
-            host=terms["from_dram"],
-            stored=terms["from_store"],
-            store=terms["store_agrees"],
-            block_less=terms["device_less"],
-            block_more=terms["device_more"],
-            other_block=terms["other_device"],
-            rdma_less=terms["port_less"],
-            rdma_more=terms["port_more"],
-            arms=terms["arms_agree"],
-        ),
-        rules=Rules(
-            seed=site.seed,
-            rounds=max(int(terms["rounds"]), site.rounds),
-            resamples=int(terms["resamples"]),
-            width_points=terms["width"],
-            variation_percent=terms["variation"],
-            drift_percent=terms["drift"],
-            one_void_in=int(terms["one_void_in"]),
-        ),
+        stored_percent=0.0,
+        tolerances=Tolerances(sources=terms["sources"], device=terms["from_hbm"]),
+        rules=rules,
     )
+
+
+def _cells(terms: Mapping[str, float], rules: Rules) -> Limits:
+    found = _load(terms, rules)
+    tolerances = replace(
+        found.tolerances,
+        host=terms["from_dram"],
+        stored=terms["from_store"],
+        store=terms["store_agrees"],
+        block_less=terms["device_less"],
+        block_more=terms["device_more"],
+        other_block=terms["other_device"],
+        rdma_less=terms["port_less"],
+        rdma_more=terms["port_more"],
+    )
+    return replace(found, stored_percent=terms["stored"], tolerances=tolerances)

@@ -65,7 +65,7 @@ class Expected:
     """What the cell must have read: prompts of one length, in whole chunks, each token of ``kv`` bytes.
 
     ``over_rdma``: the arm lies behind the network. ``ceilings`` are rates in bytes a second that nothing can exceed, by name:
-    the link, and what fio measured on the device.
+    the link, the data sheets, and what was measured on the device; None where that was to be measured and is not there.
     """
 
     prompts: int
@@ -73,7 +73,7 @@ class Expected:
     chunk: int
     kv: Layout
     over_rdma: bool
-    ceilings: Mapping[str, float]
+    ceilings: Mapping[Phrase, float | None]
     chunk_header: int = 0
 
 
@@ -123,6 +123,16 @@ def reconcile(traffic: Traffic, expected: Expected, tolerances: Tolerances | Non
     return tuple(rows)
 
 
+def anew(traffic: Traffic, prompts: int, tokens: int, tolerances: Tolerances | None = None) -> tuple[Row, ...]:
+    """The lines of an arm that keeps no KV: it computed every token of its prompts, but what its own prefix cache may give."""
+    t = tolerances or Tolerances()
+    return (
+        _row(say("prompt tokens"), traffic.prompt, prompts * tokens, "tokens", t.sources, t.sources),
+        _row(say("tokens computed"), traffic.computed, traffic.prompt, "tokens", t.device + t.sources, t.sources),
+        _most(say("preemptions"), traffic.preemptions, 0, "", 0),
+    )
+
+
 def _bytes(tokens: int | None, expected: Expected) -> float | None:
     if tokens is None:
         return None
@@ -151,12 +161,12 @@ def _least(what: Phrase, found: float | None, of: float, unit: str, percent: flo
     return Row(what, found, of, unit, allowed, holds)
 
 
-def _ceiling(name: str, limit: float, traffic: Traffic) -> Row:
+def _ceiling(name: Phrase, limit: float | None, traffic: Traffic) -> Row:
     rate = None
     if traffic.block is not None and traffic.seconds is not None and traffic.seconds > 0:
         rate = traffic.block / traffic.seconds
     what = say("read rate against {name}", name=name)
-    return Row(what, rate, limit, "B/s", say("not above"), None if rate is None else rate <= limit)
+    return Row(what, rate, limit, "B/s", say("not above"), None if rate is None or limit is None else rate <= limit)
 
 
 def unproven(rows: tuple[Row, ...]) -> tuple[Phrase, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from checks.parsers.findmnt import Mounted
@@ -25,7 +25,8 @@ from checks.serving.snapshot import Window, interrupted, silent, traffic
 class ArmRound:
     """One arm in one round. ``settings`` of every engine by name; ``disordered`` is what was read back against the order.
 
-    ``stored`` is what lay in the store after populating, ``due`` what had to; None for an arm that keeps no KV.
+    ``stored`` is what lay in the store after populating, ``due`` what had to; both None for an arm that keeps no KV, as is
+    ``expected``. ``prompt_tokens`` is the length of a prompt.
     """
 
     side: Side
@@ -38,6 +39,7 @@ class ArmRound:
     expected: Expected | None = None
     stored: Count | None = None
     due: Kept | None = None
+    prompt_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,16 @@ class ReadAnew:
 
     def __call__(self, facts: Mapping[str, Any]) -> ArmRound:
         """Read it."""
-        window = Window(facts[f"{self.side.role}: before"], facts[f"{self.side.role}: after"], None, None)
-        interrupted(window)
-        return _arm(facts, self.site, self.side, silent(window))
+        return anew(facts, self.site, self.side)
+
+
+def anew(facts: Mapping[str, Any], site: Site, side: Side) -> ArmRound:
+    """Read the arm that keeps nothing: its tokens are counted, no bytes are expected."""
+    window = Window(facts[f"{side.role}: before"], facts[f"{side.role}: after"], None, None)
+    interrupted(window)
+    found = _arm(facts, site, side, silent(window))
+    counted = traffic(window, side, site, None, found.client.seconds)
+    return replace(found, traffic=counted, prompt_tokens=site.prompt_tokens)
 
 
 def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> ArmRound:

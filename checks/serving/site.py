@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checks.phrase import Phrase
 from checks.serving.kv import Layout
 from checks.serving.tools import OWN_CLIENT, Driver
 
@@ -37,7 +38,11 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded."""
+    """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded.
+
+    ``serial`` is the disk below a local arm, ``platform`` the inventory's word for the accelerators: whose heat is looked at.
+    ``ports`` are the host's storage ports that an arm behind the network reads through.
+    """
 
     name: str
     role: str
@@ -47,7 +52,10 @@ class Side:
     filesystem: str = ""
     store: str = ""
     over_rdma: bool = False
-    ceilings: tuple[tuple[str, float], ...] = ()
+    ceilings: tuple[tuple[Phrase, float], ...] = ()
+    serial: str = ""
+    platform: str = ""
+    ports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,8 +120,8 @@ def interrupted(window: Window) -> None:
             raise Voided(say("the link of {port} went down while it was measured", port=f"{one.device}/{one.port}"))
 
 
-def traffic(window: Window, side: Side, site: Site, layout: Layout, seconds: float | None) -> Traffic:
-    """What the counters of all servers of one arm rose by."""
+def traffic(window: Window, side: Side, site: Site, layout: Layout | None, seconds: float | None) -> Traffic:
+    """What the counters of all servers of one arm rose by. ``layout`` is None for an arm that keeps no KV."""
     told = [_server(window, server, site, layout) for server in side.servers]
     return Traffic(
         prompt=_sum([one.prompt for one in told]),
@@ -143,7 +143,7 @@ def _sum(parts: Sequence[int | None]) -> int | None:
     return None if not parts or None in parts else sum(part for part in parts if part is not None)
 
 
-def _server(window: Window, server: Server, site: Site, layout: Layout) -> Traffic:
+def _server(window: Window, server: Server, site: Site, layout: Layout | None) -> Traffic:
     pages = [(window.before.page(url), window.after.page(url)) for url in server.metrics]
     whole = [(before, after) for before, after in pages if before is not None and after is not None]
     if not whole or pages[0][0] is None or pages[0][1] is None:
@@ -156,7 +156,7 @@ def _server(window: Window, server: Server, site: Site, layout: Layout) -> Traff
     if site.kind.startswith("lmcache"):
         own, failures = sources.lmcache_hits(workers, expected), sources.lmcache_failures(workers, expected)
         host = _hot(workers, expected) if host is None else host
-    elif site.kind == "vllm-fs":
+    elif site.kind == "vllm-fs" and layout is not None:
         own, failures = _tiering(before, after, layout)
     elif site.kind == "sglang-hicache":
         own, failures = sources.hicache(before, after)

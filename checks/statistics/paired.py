@@ -77,14 +77,14 @@ def two_level_bootstrap(
     for which, one in enumerate(rounds):
         here = drawn == which
         count = int(here.sum())
-        array, local = (_drawn_medians(arm, count, rng) for arm in (one.array, one.local))
+        array, local = (drawn_medians(arm, count, rng) for arm in (one.array, one.local))
         logs[here] = np.log(array) - np.log(local)
     tail = (1 - level) / 2 * 100
     low, high = np.exp(np.percentile(logs.mean(axis=1), [tail, 100 - tail]))
     return Interval(float(low), float(high), level, "two-level bootstrap", seed, resamples)
 
 
-def _drawn_medians(
+def drawn_medians(
     values: Sequence[float], count: int, rng: np.random.Generator
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """``count`` medians of samples drawn with replacement from ``values``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.serving import answers, trials
-from gates.g3_benefit.experiment import site
+from kvgate.inventory.experiment import site
 
 
 @pytest.mark.clause("G3.5.1")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.serving import share, trials
-from gates.g3_benefit.experiment import site
+from kvgate.inventory.experiment import site
 
 
 @pytest.mark.clause("G3.8.1")

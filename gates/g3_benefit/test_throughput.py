@@ -8,16 +8,16 @@ from checks.serving import judging
 from gates.g3_benefit.experiment import cells
 
 
-def _in_band(concurrency, measure, terms, decide):
-    where, held, trial = cells(concurrency, terms)
+def _in_band(concurrency, measure, baseline, terms, decide):
+    where, held, trial = cells(concurrency, terms, baseline)
     decide(judging.throughput(measure(trial), where, held, terms["low"], terms["high"], int(terms["decimals"])))
 
 
 @pytest.mark.clause("G3.4.1")
-def test_throughput_lies_in_the_band(concurrency, measure, terms, decide):
-    _in_band(concurrency, measure, terms, decide)
+def test_throughput_lies_in_the_band(concurrency, measure, baseline, terms, decide):
+    _in_band(concurrency, measure, baseline, terms, decide)
 
 
 @pytest.mark.clause("G3.4.2")
-def test_throughput_of_other_shapes_lies_in_the_band(concurrency, measure, terms, decide):
-    _in_band(concurrency, measure, terms, decide)
+def test_throughput_of_other_shapes_lies_in_the_band(concurrency, measure, baseline, terms, decide):
+    _in_band(concurrency, measure, baseline, terms, decide)

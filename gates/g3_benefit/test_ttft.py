@@ -8,24 +8,24 @@ from checks.serving import judging, sensitivity, trials
 from gates.g3_benefit.experiment import cells, seen
 
 
-def _earlier(concurrency, measure, terms, decide):
+def _earlier(concurrency, measure, baseline, terms, decide):
     proof = seen(concurrency, terms)
-    where, held, trial = cells(concurrency, terms, proof)
+    where, held, trial = cells(concurrency, terms, baseline, proof)
     decide(sensitivity.backed(judging.ttft(measure(trial), where, held, terms["least"]), proof()))
 
 
 @pytest.mark.clause("G3.3.1")
-def test_first_token_comes_earlier(concurrency, measure, terms, decide):
-    _earlier(concurrency, measure, terms, decide)
+def test_first_token_comes_earlier(concurrency, measure, baseline, terms, decide):
+    _earlier(concurrency, measure, baseline, terms, decide)
 
 
 @pytest.mark.clause("G3.3.2")
-def test_first_token_comes_earlier_in_other_shapes(concurrency, measure, terms, decide):
-    _earlier(concurrency, measure, terms, decide)
+def test_first_token_comes_earlier_in_other_shapes(concurrency, measure, baseline, terms, decide):
+    _earlier(concurrency, measure, baseline, terms, decide)
 
 
 @pytest.mark.clause("G3.6.1")
-def test_both_arms_beat_computing_anew(concurrency, measure, terms, decide):
-    where, held, trial = cells(concurrency, terms)
+def test_both_arms_beat_computing_anew(concurrency, measure, baseline, terms, decide):
+    where, held, trial = cells(concurrency, terms, baseline)
     anew = trials.recomputed(where, where.arm("recompute"), concurrency.level)
     decide(judging.ceiling(measure(trial), measure(anew), where, concurrency.level, held))

@@ -10,8 +10,10 @@ from checks.decision import Owed
 from checks.phrase import joined, say
 from checks.probe import Interval, Probe
 from checks.trial import Measured, Trial
+from checks.verdict import Verdict
 from kvgate.errors import CannotTell
 from kvgate.gate.answers import Answers
+from kvgate.gate.baseline import Baseline
 from kvgate.gate.tried import Tried
 
 if TYPE_CHECKING:  # journals are read with heavy libraries, which no other gate needs
@@ -70,6 +72,10 @@ class Asker(Protocol):
         """The ``measure`` fixture: what the rounds of a trial gave. Raises CannotTell when too few of them count."""
         ...
 
+    def baseline(self, clause: str, subject: str) -> Verdict | None:
+        """The ``baseline`` fixture: what a clause of the gate before came to; None where it measured nothing."""
+        ...
+
     def soak(self, host: str) -> HostSoak:
         """The ``soak`` fixture: what the host's journal tells. Raises CannotTell where there is none, or it cannot be read."""
         ...
@@ -110,6 +116,7 @@ class Rehearsal:
     clocks: list[str] = field(default_factory=list)  # hosts whose clock is asked for, each time
     trials: list[Trial[Any]] = field(default_factory=list)
     soaks: list[str] = field(default_factory=list)  # hosts whose journal is wanted
+    baseline: Baseline = field(default_factory=lambda: Baseline(None))  # known beforehand: rounds go on by it
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -171,6 +178,7 @@ class Asked:
         self.used: list[int] = []
         self.readers: list[str] = []
         self.unasked: list[str] = []
+        self.baseline = Baseline(answers.evidence)
         self._tried = tried or (lambda: Tried(answers))
         self._soaked = soaked or (lambda: _journals(answers))
 

@@ -13,23 +13,26 @@ from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
 from kvgate.errors import NotAllowed, OutOfOrder
+from kvgate.gate import baseline
 from kvgate.gate.options import Options
 from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.campaign.order import Obstacle
     from kvgate.certificates.keys import Signer
+    from kvgate.evidence.store import Evidence
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle
+    from kvgate.ledger.rows import RunHandle, RunRecord
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a run starts on: the head of the decision log it was allowed at, and who passed the gate before."""
+    """What a run starts on: the head of the decision log it was allowed at, who passed the gate before, and in which run."""
 
     head: tuple[int, str]
     before: tuple[str, Mapping[Place, Seen]] | None
     signer: Signer | None = None
+    after: RunRecord | None = None
 
     def sign(self, ledger: Ledger, run: RunHandle) -> None:
         """Sign the start ticket, where a key is configured. Raises Unproven, Unwritable."""
@@ -37,6 +40,11 @@ class Allowed:
             from kvgate.campaign import tickets
 
             tickets.keep(ledger, run, self.signer)
+
+    def compare(self, ledger: Ledger, evidence: Evidence, gate: str) -> None:
+        """Take what the gate before measured into the evidence of a gate that compares with it. Raises Unwritable."""
+        if gate in baseline.COMPARES and self.after is not None:
+            baseline.keep(evidence, ledger, self.after)
 
 
 def allowed(
@@ -61,7 +69,8 @@ def allowed(
     if obstacles:
         raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
-    return Allowed(campaign.head, before, _signer(options, inventory))
+    after = None if opening.after is None else opening.after.run
+    return Allowed(campaign.head, before, _signer(options, inventory), after)
 
 
 def _other_names(ledger: Ledger, inventory: Inventory) -> list[str]:

@@ -21,6 +21,7 @@ from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwr
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
+from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
@@ -59,6 +60,7 @@ class GateTest:
         known = {
             "ask": ask,
             "measure": ask.measure,
+            "baseline": ask.baseline,
             "soak": ask.soak,
             "terms": terms,
             "decide": decide_,
@@ -113,7 +115,7 @@ class GateSession:
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
         """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
-        rehearsal = Rehearsal()
+        rehearsal = Rehearsal(baseline=Baseline(self.evidence))
         for test in tests:
             known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
             with suppress(Rehearsed, Exception):

@@ -273,6 +273,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     try:
         allowed.sign(ledger, session.run)
         session.evidence = _evidence(prepared, session.run)
+        allowed.compare(ledger, session.evidence, session.gate)
     except KvgateError as error:
         session.interrupt(str(error))
         raise
@@ -294,6 +295,11 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,
         "attempt": run.attempt,
+        "revision": run.revision,
+        "ticket": run.ticket_digest,
+        "operator": run.operator,
+        "machine": run.host,
+        "started": run.started,
     }
     return Evidence.create(prepared.options.evidence, run.id, start)
 
@@ -324,11 +330,13 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
             )
         )
     session.run = run
-    session.before = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id).before
+    allowed = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id)
+    session.before = allowed.before
     session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)
     session.evidence = _reopened(prepared, run, bool(recorded))
+    allowed.compare(ledger, session.evidence, gate)
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }

@@ -13,7 +13,7 @@ from checks.load import Running, ended, marked
 from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
-from checks.probe import Device, Probe
+from checks.probe import Device, Level, Probe
 from checks.trial import Step, Trial, turn
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
@@ -33,8 +33,9 @@ _LOOK = 5.0
 class Moment:
     """Where a gate stands while it makes load, for whoever shows progress.
 
-    ``done`` and ``left`` are seconds of planned load over all trials; ``live`` is set while a round runs, ``ended`` after it,
-    and ``proof`` before the first one: whether the judgement of the trial was shown to be able to fail.
+    ``done`` and ``left`` are seconds of planned load over all trials. While a round runs, ``step`` is what runs for ``elapsed``
+    seconds by now and ``live`` what it moves; ``ended`` is set after it, and ``proof`` before the first one: whether the judgement
+    of the trial was shown to be able to fail.
     """
 
     title: Phrase
@@ -45,6 +46,8 @@ class Moment:
     live: Phrase | None = None
     ended: Ended | None = None
     proof: Verdict | None = None
+    step: str = ""
+    elapsed: float = 0.0
 
 
 Tell = Callable[[Moment], None]
@@ -73,6 +76,8 @@ class Trials:
         self._transport, self._watch, self._mark = transport, watch, mark
         self._tell = tell or (lambda _: None)
         self._done = 0.0
+        self._laid: set[str] = set()  # trials whose preparation was begun in this sitting, by key
+        self._step, self._since, self._round_since = "", 0.0, 0.0
         self._begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
         for line in self._evidence.notes(f"{ROUND}-begun"):
             if isinstance(number := line.get("number"), int):
@@ -128,8 +133,9 @@ class Trials:
         self._show(trial, number)
         first = trial.key not in last
         last[trial.key] = number
+        self._laid.add(trial.key)
         self._round(trial, number, first=first)
-        self._done += trial.seconds
+        self._done += trial.seconds + (trial.setup if first else 0.0)
         self._show(trial, number, ended=self.tried.round(trial, number))
         return True
 
@@ -163,6 +169,8 @@ class Trials:
     def _round(self, trial: Trial[Any], number: int, *, first: bool) -> None:
         self._evidence.note(f"{ROUND}-begun", trial=trial.key, id=trial.id, number=number, mark=self._mark)
         self._evidence.sync()
+        self._step, self._since = "", time.monotonic()
+        self._round_since = self._since
         try:
             with self._looking(trial, number):
                 self._stages(
@@ -228,6 +236,8 @@ class Trials:
     ) -> bool:
         """Run the steps of a stage at the same time; True when all of them let the trial go on."""
         asked = [_Asked(step, trial.place(number, step), marked(step.probe, self._mark), names) for step in stage]
+        if (loads := next((step.name for step in stage if step.probe.level is not Level.PASSIVE), None)) is not None:
+            self._step, self._since = loads, time.monotonic()
         good = True
         for one, answer in self._ask(asked):
             fact = _told(one.step.host, one.step.probe, answer)
@@ -278,14 +288,22 @@ class Trials:
         live: Phrase | None = None,
         ended: Ended | None = None,
         proof: Verdict | None = None,
+        *,
+        runs: bool = False,
     ) -> None:
+        """Tell where the run stands; ``runs``: in the middle of a round, of which some is over."""
         left = sum(max(0, other.rounds - len(self.tried.rounds(other))) * other.seconds for other in self.trials)
-        self._tell(Moment(trial.title, number, trial.rounds, self._done, left, live, ended, proof))
+        left += sum(other.setup for other in self.trials if other.key not in self._laid)
+        now, done, step, elapsed = time.monotonic(), self._done, "", 0.0
+        if runs:
+            over = min(now - self._round_since, trial.seconds)
+            done, left, step, elapsed = done + over, left - over, self._step, now - self._since
+        self._tell(Moment(trial.title, number, trial.rounds, done, left, live, ended, proof, step, elapsed))
 
     @contextlib.contextmanager
     def _looking(self, trial: Trial[Any], number: int) -> Iterator[None]:
         """Look at the live number now and then, over the second way to the host; what is seen is shown and not kept."""
-        if trial.live is None or self._watch is None:
+        if self._watch is None:
             yield
             return
         over = threading.Event()
@@ -299,17 +317,21 @@ class Trials:
 
     def _watching(self, trial: Trial[Any], number: int, watch: Transport, over: threading.Event) -> None:
         live = trial.live
-        assert live is not None  # noqa: S101 - started for a trial that has one
         before: tuple[float, Any] | None = None
-        while not over.wait(_LOOK):
+        while not over.wait(_LOOK if before else _LOOK / 5):  # a first look soon: a rate takes two
+            if live is None:
+                self._show(trial, number, runs=True)
+                continue
             command = Command("live", live.probe.command(), live.probe.limit)
             answer = watch.run({live.host: [command]})[live.host].answers["live"]
             fact, now = _told(live.host, live.probe, answer), time.monotonic()
-            if fact is _UNTOLD or over.is_set():
-                continue
-            if before is not None:
-                self._show(trial, number, live=live.tell(before[1], fact, now - before[0]))
-            before = (now, fact)
+            if over.is_set():
+                break
+            told = before is not None and fact is not _UNTOLD
+            self._show(
+                trial, number, live=live.tell(before[1], fact, now - before[0]) if told and before else None, runs=True
+            )
+            before = None if fact is _UNTOLD else (now, fact)
 
 
 _UNTOLD = object()

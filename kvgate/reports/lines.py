@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import IO
 
 from checks.acceptance import Clause
-from checks.verdict import Outcome, Verdict
 from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then
-from kvgate.gate.trials import Moment
-from kvgate.gate.tried import Ended
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
-
-_NOW_AND_THEN = 30.0  # seconds between lines where there is no terminal
 
 
 def refusal(error: Refused) -> str:
@@ -154,62 +147,4 @@ class Progress:
         parts += [f"({note})" for note in batch.notes]
         seconds = time.monotonic() - self._began
         self._stream.write(f"  {seconds:5.1f} s  {batch.host:<20} {'  '.join(parts)}\n")
-        self._stream.flush()
-
-
-class Load:
-    """How far the load of a run is: on a terminal one line that changes, else a line now and then."""
-
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream, self.read = stream, Reader(language())
-        self._terminal = stream.isatty()
-        self._said = 0.0
-
-    def __call__(self, moment: Moment) -> None:
-        """Tell one moment of a round."""
-        read = self.read
-        if moment.proof is not None:
-            self._line([read.phrase(moment.title), self._proof(moment.proof)], lasting=True)
-            return
-        parts = [
-            read("round {number} of {of}", number=moment.number, of=moment.of),
-            read.phrase(moment.title),
-            read("about {minutes} min of load left", minutes=math.ceil(moment.left / 60)),
-        ]
-        if moment.ended is None and moment.live is None:
-            self._line(parts, lasting=not self._terminal)
-        elif moment.ended is None:
-            self._line([*parts, read.phrase(moment.live)], lasting=False)
-        else:
-            self._line([*parts[:2], self._outcome(moment.ended)], lasting=True)
-
-    def _proof(self, found: Verdict) -> str:
-        """Whether the judgement was shown to be able to fail, before the first round."""
-        told = self.read.phrase(found.measured)
-        if found.outcome is Outcome.PASS:
-            return self.read("the judgement can fail: {shown}", shown=told)
-        why = self.read.phrase(found.note)
-        return self.read("not measured, the judgement cannot be trusted: {why}", why=why)
-
-    def _outcome(self, ended: Ended) -> str:
-        if ended.void is not None:
-            return self.read("void: {why}", why=self.read.phrase(ended.void))
-        if ended.failed is not None:
-            return self.read("could not be told: {why}", why=self.read.phrase(ended.failed.phrase))
-        return self.read("measured")
-
-    def _line(self, parts: list[str], *, lasting: bool) -> None:
-        now = time.monotonic()
-        if not lasting and not self._terminal and now - self._said < _NOW_AND_THEN:
-            return
-        self._said = now
-        line = f"  {'  '.join(part for part in parts if part)}"
-        if self._terminal:
-            from rich.cells import set_cell_size  # as wide as a terminal shows it, Chinese too
-
-            width = shutil.get_terminal_size().columns - 1
-            line = f"\r\x1b[K{set_cell_size(line, width).rstrip()}" + ("\n" if lasting else "")
-        else:
-            line += "\n"
-        self._stream.write(line)
         self._stream.flush()

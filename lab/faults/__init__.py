@@ -15,6 +15,7 @@ def every() -> dict[str, Fault]:
     """Return all faults by name. Raises ValueError when two share a name."""
     from lab.faults import (
         accelerators,
+        baselines,
         connections,
         disks,
         drivers,
@@ -42,6 +43,7 @@ def every() -> dict[str, Fault]:
         volumes,
         fabric,
         files,
+        baselines,
         serving,
         drivers,
     ):

@@ -9,7 +9,8 @@ from lab.serving.model import Flaw
 _RATIOS = frozenset({"G3.2.3", "G3.3.1", "G3.4.1", "G3.6.1"})
 _ASKED = _RATIOS | {"G3.2.1"}
 _PROOF = _RATIOS | {"G3.2.2"}
-_NOTHING = _ASKED | {"G3.1.1", "G3.2.2"}  # no round of both arms
+_MET = frozenset({"G3.2.4"})  # the local arm cannot be held against its baseline
+_NOTHING = _ASKED | _MET | {"G3.1.1", "G3.2.2"}  # no round of both arms
 
 
 def _fault(name: str, text: str, flaw: Flaw, undecided: frozenset[str], driver: str = "vllm-bench") -> Fault:
@@ -36,7 +37,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "tool-keeps-half-the-concurrency", "the load tool keeps half as many requests under way as it was told",
-        Flaw("tool-concurrency", "local"), _ASKED,
+        Flaw("tool-concurrency", "local"), _ASKED | _MET,
     ),
     _fault(
         "tool-repeats-prompts", "the load tool asks every second prompt twice: its KV lies in HBM by then",
@@ -44,7 +45,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "tool-clock-steps", "the load tool times by the wall clock, which is set by 0.2 s while it measures",
-        Flaw("clock-steps"), _ASKED, "aiperf",
+        Flaw("clock-steps"), _ASKED | _MET, "aiperf",
     ),
     _fault(
         "tool-request-fails", "one request of the load tool on the array arm is answered with an error",
@@ -52,6 +53,6 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "tool-host-busy", "the load host does other work: nobody knows how late the load tool came to its own tokens",
-        Flaw("client-busy"), _ASKED,
+        Flaw("client-busy"), _ASKED | _MET,
     ),
 )  # fmt: skip

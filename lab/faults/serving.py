@@ -11,7 +11,8 @@ _RATIOS = frozenset({"G3.2.3", "G3.3.1", "G3.3.2", "G3.4.1", "G3.4.2", "G3.6.1"}
 _PROOF = _RATIOS | {"G3.2.2"}
 _LOAD = _PROOF | {"G3.2.1"}  # a request that was not answered moved nothing either
 _ASKED = _RATIOS | {"G3.2.1"}
-_ALL = _PROOF | {"G3.1.1", "G3.2.1", "G3.5.1", "G3.8.1"}  # nothing was measured on the arm
+_MET = frozenset({"G3.2.4"})  # the local arm cannot be held against its baseline, or does not meet it
+_ALL = _PROOF | _MET | {"G3.1.1", "G3.2.1", "G3.5.1", "G3.8.1"}  # nothing was measured on the arm
 _LOCAL = _ALL - {"G3.8.1"}
 
 
@@ -49,7 +50,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "arms-store-commit-differs", "the local arm runs another build of LMCache",
-        Flaw("other-commit", "local"), undecided=_PROOF | {"G3.1.1"},
+        Flaw("other-commit", "local"), undecided=_PROOF | {"G3.1.1"} | _MET,
     ),
     _fault(
         "arms-chunk-differs", "the array arm's store cuts KV into chunks of 512 tokens instead of 256",
@@ -66,25 +67,42 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "local-arm-weak", "the local arm is a fifth slower than its disk allows: the array's gain is larger than any reference",
-        Flaw("slow", "local", 0.2), undecided=frozenset({"G3.4.1", "G3.4.2"}),
+        Flaw("slow", "local", 0.2), undecided=frozenset({"G3.4.1", "G3.4.2"}) | _MET,
     ),
     _fault(
         "array-worse-than-recompute", "reading from the array takes longer than computing anew",
         Flaw("slow", "array", 12.0), stops=frozenset({"G3.3.1", "G3.4.1", "G3.4.2", "G3.6.1"}),
         undecided=frozenset({"G3.3.2"}),  # so slow that its interval is too wide as well
     ),
+    # ---- the node is not the one that G2 measured, or faster than its own devices
+    _fault(
+        "node-slower-than-in-g2", "everything on the node takes 15 % longer than when G2 measured it: both arms alike",
+        Flaw("slow", "", 0.15), undecided=_MET,
+    ),
+    _fault(
+        "node-faster-than-in-g2", "everything on the node is 15 % faster than when G2 measured it: both arms alike",
+        Flaw("slow", "", -0.13), undecided=_MET,
+    ),
+    _fault(
+        "faster-than-its-disk", "the local arm reads faster than G2 measured on its disk; its counters agree with one another",
+        Flaw("slow", "", -0.91), undecided=_PROOF | _MET,
+    ),
+    _fault(
+        "recompute-arm-restores", "the arm that computes anew finds every second prompt in a prefix cache",
+        Flaw("half-cached", "recompute"), undecided=frozenset({"G3.6.1"}),
+    ),
     # ---- KV comes from the wrong tier, or from nowhere
     _fault(
         "reset-does-not-reset", "what lay in HBM before the restart still answers after it",
-        Flaw("hbm-survives"), undecided=_PROOF | {"G3.5.1"},
+        Flaw("hbm-survives"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
     _fault(
         "page-cache-answers", "dropping the page cache drops nothing: restored KV comes from DRAM",
-        Flaw("page-cache"), undecided=_PROOF | {"G3.8.1"},
+        Flaw("page-cache"), undecided=_PROOF | {"G3.8.1"} | _MET,
     ),
     _fault(
         "local-arm-recomputes-half", "every second prompt on the local arm is computed anew: a weak baseline",
-        Flaw("half-recomputed", "local"), undecided=_PROOF | {"G3.5.1"},
+        Flaw("half-recomputed", "local"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
     _fault(
         "store-dram-tier", "a quarter of the array arm's hits come from the store's cache in DRAM",
@@ -92,7 +110,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "hash-seed-random", "keys differ after every restart: nothing that was stored is found on the local arm",
-        Flaw("hash-seed", "local"), undecided=_PROOF | {"G3.5.1"},
+        Flaw("hash-seed", "local"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
     _fault(
         "index-lost", "the array arm's store forgets its files when the engine restarts",
@@ -120,7 +138,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "store-full", "the local disk is full after 40 prompts: the others are dropped silently",
-        Flaw("disk-full", "local", 40), undecided=_PROOF,
+        Flaw("disk-full", "local", 40), undecided=_PROOF | _MET,
     ),
     _fault(
         "failed-loads", "two loads of the array arm fail in each window and are computed anew",
@@ -128,7 +146,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "preemptions", "the engine of the local arm preempts requests",
-        Flaw("preempted", "local"), undecided=_PROOF,
+        Flaw("preempted", "local"), undecided=_PROOF | _MET,
     ),
     _fault(
         "worker-silent", "one worker of the array arm does not answer for its metrics",
@@ -136,7 +154,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "worker-missed", "one worker of the local arm hits half of what the others hit",
-        Flaw("worker-missed", "local"), undecided=_PROOF,
+        Flaw("worker-missed", "local"), undecided=_PROOF | _MET,
     ),
     _fault(
         "engine-restarts-itself", "the engine of the array arm is started anew in the middle of each window",
@@ -149,7 +167,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "stream-dropped", "one stream of the local arm ends before its answer does",
-        Flaw("stream-dropped", "local"), undecided=_LOAD,
+        Flaw("stream-dropped", "local"), undecided=_LOAD | _MET,
     ),
     _fault(
         "http-500", "the array arm's engine answers one request with HTTP 500 in its third window",
@@ -157,7 +175,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "engine-dies", "the local arm's engine dies in the middle of its second window",
-        Flaw("engine-dies", "local", rounds=(2,)), undecided=_LOAD,
+        Flaw("engine-dies", "local", rounds=(2,)), undecided=_LOAD | _MET,
     ),
     _fault(
         "tokenizer-differs", "the array arm's engine counts one token more in every prompt",
@@ -165,11 +183,11 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _fault(
         "client-busy", "the load host is so busy that the client comes 0.4 s late",
-        Flaw("client-busy"), undecided=_ASKED,
+        Flaw("client-busy"), undecided=_ASKED | _MET,
     ),
     _fault(
         "arms-asked-differently", "the load host makes other prompts for one arm than for the other",
-        Flaw("other-prompts"), undecided=_LOAD | {"G3.1.1", "G3.5.1"},
+        Flaw("other-prompts"), undecided=_LOAD | {"G3.1.1", "G3.5.1"} | _MET,
     ),
     _fault(
         "populate-refused", "the array arm refuses a request while its store is filled: HTTP 429",

@@ -291,6 +291,8 @@ class Window:
             return "device"
         known = host.stores.get(engine.unit.store, {})
         index = key[2]
+        if host.flaw("half-cached", self.role, self.number) and self.options["mode"] == "measure" and index % 2:
+            return "device"
         if host.flaw("half-recomputed", self.role, self.number) and index % 2:
             return "computed"
         if host.flaw("hash-seed", self.role) and self.options["mode"] in ("measure", "canaries"):

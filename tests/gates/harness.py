@@ -224,12 +224,16 @@ def judge(
     concurrencies: Sequence[int] = (8, 16, 32),
     nfs: bool = False,
     tool: str = "",
+    baseline: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> Result:
     """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
     ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too;
-    ``tool`` is a load tool that it is ordered with.
+    ``tool`` is a load tool that it is ordered with. ``baseline`` is what the gate before measured; by default what a healthy
+    rack gave there.
     """
+    if baseline is None:
+        baseline = measured_before(platform, nodes, tuple(concurrencies), tool) if gate == "G3" else {}
     hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())],
@@ -242,15 +246,25 @@ def judge(
     terms = (clauses or agreement()).acceptance
     for item, thing in owed(terms, rack, gate):
         if re.fullmatch(only, item.clause) and item.clause in bodies(GATES[gate]):
-            verdicts[item] = _judge(
-                item, thing, ask, {n: x.value for n, x in terms.clauses[item.clause].limits.items()}
-            )
+            limits = {n: x.value for n, x in terms.clauses[item.clause].limits.items()}
+            verdicts[item] = _judge(item, thing, ask, limits, baseline)
     unknown = {host.name: host.machine.unknown for host in hosts.values() if host.machine.unknown}
     unused = [f"{host.name}: {edit.ask}" for host in hosts.values() for edit in host.machine.unused]
     return Result(verdicts, unknown, unused)
 
 
-def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verdict:
+@cache
+def measured_before(
+    platform: str, nodes: int, concurrencies: tuple[int, ...], tool: str = ""
+) -> Mapping[tuple[str, str], Verdict]:
+    """What G3 compares with: the clauses of G2 that it looks at, on a healthy rack."""
+    found = judge((), platform, nodes, r"G2\.(1\.[2456]|2\.2|6\.1)", gate="G2", concurrencies=concurrencies, tool=tool)
+    return {item[:2]: verdict for item, verdict in found.verdicts.items()}
+
+
+def _judge(
+    item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any], baseline: Mapping[tuple[str, str], Verdict]
+) -> Verdict:
     given: list[Verdict] = []
 
     def declared() -> Verdict:
@@ -261,6 +275,7 @@ def _judge(item: Owed, thing: Thing, ask: Direct, terms: dict[str, Any]) -> Verd
 
     known = {"ask": ask, "terms": terms, "decide": given.append, "declared": declared}
     known["measure"] = ask.measure
+    known["baseline"] = lambda clause, subject: baseline.get((clause, subject))
     body = bodies(GATES[item.clause[:2]])[item.clause]
     try:
         body(**{name: known.get(name, thing) for name in _parameters(body)})

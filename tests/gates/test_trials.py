@@ -13,7 +13,7 @@ import pytest
 from checks.load import running
 from checks.phrase import Phrase, say
 from checks.probe import Device, Level, Probe, UnreadableOutput
-from checks.trial import Step, Trial, Voided, turn
+from checks.trial import Live, Step, Trial, Voided, turn
 from kvgate.errors import CannotTell, CommandFailed
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
@@ -219,12 +219,33 @@ def test_progress_tells_every_round_and_the_live_number(evidence: Evidence, tmp_
     told: list[Moment] = []
     wanted = trial(counting(tmp_path / "n"), rounds=2, seconds=90.0)
     make(evidence, wanted, tell=told.append)
-    assert [(m.number, m.left, m.ended is not None) for m in told] == [
+    assert [(m.number, m.left, m.ended is not None) for m in told if not m.elapsed] == [
         (1, 180.0, False),
         (1, 90.0, True),
         (2, 90.0, False),
         (2, 0.0, True),
     ]
+
+
+def test_what_runs_now_and_what_is_left_of_it_is_told_meanwhile(
+    evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvgate.gate.trials._LOOK", 0.1)
+    told: list[Moment] = []
+    looks = Live(HOST, Probe("uptime", ("cut", "-d.", "-f1", "/proc/uptime"), number), lambda *_: say("it moves"))
+    wanted = trial(
+        load("sh", "-c", "sleep 1; echo 1", name="fill"), read=len, rounds=1, seconds=90.0, setup=10.0,
+        live=looks,
+    )  # fmt: skip
+    without = trial(load("sh", "-c", "sleep 1; echo 2", name="verify"), read=len, rounds=1, seconds=50.0)
+    make(evidence, wanted, without, tell=told.append)
+    assert (told[0].left, told[0].done, told[0].elapsed) == (150.0, 0.0, 0.0)
+    meanwhile = [moment for moment in told if moment.elapsed and moment.step]
+    assert {moment.step for moment in meanwhile} == {"fill", "verify"}
+    assert all(0 < moment.elapsed < 60 and moment.done + moment.left <= 150 for moment in meanwhile)
+    assert {str(moment.live) for moment in meanwhile if moment.step == "fill"} >= {"it moves"}
+    assert {moment.live for moment in meanwhile if moment.step == "verify"} == {None}
+    assert (told[-1].left, told[-1].done) == (0.0, 150.0)
 
 
 def test_no_step_name_stands_twice() -> None:

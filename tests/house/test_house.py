@@ -141,10 +141,13 @@ def test_every_blocking_measured_clause_is_stopped_by_a_fault() -> None:
 NEVER_WRONG = {
     "G4.1.3": "a gap is a defect of the evidence: what was in it is not known",
     "G2.1.8": "a disk that is not steady yet was not measured long enough",
+    "G2.6.1": "rounds without proof, or that do not repeat, are no baseline",
+    "G2.6.2": "an arm that does not compute everything is no measure of computing",
     "G3.1.1": "arms that are not alike were not compared",
     "G3.2.1": "a load that was not made as planned measured nothing",
     "G3.2.2": "KV whose way was not proven may have come from anywhere",
     "G3.2.3": "rounds that do not repeat say nothing about the next",
+    "G3.2.4": "a local arm that is another one than in G2 is no baseline to compare with",
 }
 
 

@@ -22,7 +22,7 @@ from kvgate.reports.sections.levels import Level, levels
 from kvgate.reports.sections.section import Section
 from lab.rack import build
 from tests.gates.harness import Virtual, agreement
-from tests.serving.experiment import held, site
+from tests.serving.experiment import held, remember, site
 
 
 @cache
@@ -34,6 +34,7 @@ def measured(*faults: str) -> tuple[Tried, list[Level]]:
         trials.canaries(where, where.array, 32, 512, 8),
     ]
     evidence = Evidence.create(Path(mkdtemp()), "run", {"gate": "G3"})
+    remember(evidence)
     hosts = {host.name: host for host in build(2, "rocm", faults)}
     tried = Trials(wanted, Virtual(hosts), Answers(evidence), "kvgate:test").run()
     tried.asked = {trial.key: trial for trial in wanted}

@@ -10,11 +10,13 @@ from typing import Any
 
 from checks.serving.limits import Limits, limits
 from checks.serving.site import Site
-from gates.g3_benefit import experiment
-from kvgate.inventory import reader
+from kvgate.codec import canonical, verdict_to_json
+from kvgate.evidence.store import Evidence
+from kvgate.gate.baseline import BASELINE
+from kvgate.inventory import experiment, reader
 from lab.inventory import text
 from lab.rack import build, fingerprint, host_key
-from tests.gates.harness import agreement
+from tests.gates.harness import agreement, measured_before
 
 
 @cache
@@ -42,3 +44,10 @@ def held(where: Site | None = None, clause: str = "G3.3.1", **changes: Any) -> L
 def json_of(table: Mapping[str, Any]) -> str:
     """A file's text."""
     return json.dumps(table) + "\n"
+
+
+def remember(evidence: Evidence, concurrency: int = 8) -> None:
+    """Keep what a healthy rack gave in G2 in the evidence of a run of G3, as it is kept when that run begins."""
+    known = measured_before("rocm", 2, (concurrency,))
+    rows = [[*place, verdict_to_json(verdict)] for place, verdict in known.items()]
+    evidence.note(BASELINE, gate="G2", run="run of G2", rows=canonical({"verdicts": rows}).encode())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from checks.phrase import say
 from checks.serving.kv import Layout
 from checks.serving.reconciliation import (
     Expected,
@@ -22,7 +23,7 @@ from checks.verdict import Outcome
 KV = Layout(rank_bytes=31744, ranks=8)
 EXPECTED = Expected(
     prompts=80, tokens=32768, chunk=256, kv=KV, over_rdma=True,
-    ceilings={"the link": 12.5e9, "what fio measured": 11.0e9},
+    ceilings={say("the link"): 12.5e9, say("what fio measured"): 11.0e9},
 )  # fmt: skip
 PROMPT = 80 * 32768
 STORE = 80 * (32768 - 1)

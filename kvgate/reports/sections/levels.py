@@ -18,6 +18,8 @@ from checks.serving.site import Site
 from checks.trial import Trial
 from kvgate import reference
 from kvgate.agreement import Agreement
+from kvgate.gate.baseline import Baseline
+from kvgate.gate.ceilings import ceilings
 from kvgate.gate.tried import Ended, Tried
 
 #: The clauses whose numbers a level is held to, by whether its shape is the one that the gate is about.
@@ -89,6 +91,7 @@ def levels(
 
     ``outcomes`` are those of the run by clause and subject.
     """
+    baseline = Baseline(tried.answers.evidence)
     figures = {one.printed.concurrency: one for one in reference.published(reference.read()).rows}
     found = [(trial.read, trial) for trial in trials if isinstance(trial.read, ReadBoth)]
     for read, trial in sorted(
@@ -97,7 +100,7 @@ def levels(
         site, first = read.site, read.site.shape == primary
         drop, gain = _terms(agreement, _DROP[first]), _terms(agreement, _GAIN[first])
         try:
-            held = limits(drop, site)
+            held = limits(drop, site, ceilings(site, baseline, drop["beyond"]))
             numbers = drop["least"], drop["small"], drop["large"], gain["low"], gain["high"]
         except KeyError:
             continue

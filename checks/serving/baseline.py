@@ -1,0 +1,71 @@
+"""The serving baseline of one arm on one node alone: the same cell as in the paired experiment, in rounds of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from checks.phrase import say
+from checks.serving import around, rounds
+from checks.serving.around import Around
+from checks.serving.procedure import Asked, Stages, cell, ended
+from checks.serving.rounds import ArmRound
+from checks.serving.site import Side, Site
+from checks.trial import Trial
+
+#: Seconds that one prompt is planned to take on the whole. For progress only.
+_EACH = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """One round of one arm by itself, and what was looked at around its window."""
+
+    number: int
+    concurrency: int
+    arm: ArmRound
+    around: Around
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAlone:
+    """Reads one round. Raises UnreadableOutput, and Voided for a round that something outside the arm broke."""
+
+    site: Site
+    side: Side
+    concurrency: int
+
+    def __call__(self, facts: Mapping[str, Any]) -> Alone:
+        """Read it."""
+        looked = around.read(facts, self.side)
+        site, side = self.site, self.side
+        found = rounds.arm(facts, site, side, self.concurrency) if side.store else rounds.anew(facts, site, side)
+        return Alone(rounds.number_of(found.client.prompt_set), self.concurrency, found, looked)
+
+
+def alone(site: Site, side: Side, concurrency: int, count: int) -> Trial[Alone]:
+    """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks."""
+
+    def stages(number: int) -> Stages:
+        prompts = f"{site.shape}/c{concurrency}/baseline/{side.role}/r{number}"
+        asked = Asked(prompts, site.prompts(concurrency), concurrency, site.prompt_tokens, site.output_tokens)
+        whole = cell(site, side, asked)
+        before, window = whole[:-3], whole[-3:]
+        looked = (*around.looks(side, "before"), *window, *around.looks(side, "after"))
+        return (*before, *looked, *ended(site, side))
+
+    return Trial(
+        id=f"serving.alone:{site.shape}:{side.role}:c{concurrency}",
+        title=say(
+            "{shape}, concurrency {level}: the {role} arm by itself",
+            shape=site.shape, level=concurrency, role=side.role,
+        ),
+        stages=stages(1),
+        varied=stages,
+        read=ReadAlone(site, side, concurrency),
+        rounds=count,
+        seconds=site.prompts(concurrency) * _EACH,
+        group=f"G2.{site.shape}",
+        seed=site.seed,
+    )  # fmt: skip
