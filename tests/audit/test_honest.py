@@ -118,3 +118,17 @@ def test_what_is_wrong_with_a_file_names_the_file(campaign: Honest, tmp_path: Pa
         found = campaign.audit("--anchor", str(path), status=1)
         assert {one["kind"] for one in found} == kinds, found
         assert all(str(path) in one["text"] for one in found), found
+
+
+def test_two_operators_at_once_on_postgresql_leave_a_ledger_without_a_finding(tmp_path: Path, postgresql: str) -> None:
+    """Two campaigns on one rack, two processes, one log: each decision follows the one before it."""
+    with served(tmp_path / "site") as site, _database(postgresql) as url:
+        other = site.inventory.with_name("other.yaml")
+        other.write_text(site.inventory.read_text("utf-8").replace("campaign: demo", "campaign: second", 1), "utf-8")
+        place = ("--ledger", url)
+        running = [site.start(*place), site.start(*place, "--inventory", str(other))]
+        outputs = [one.communicate(timeout=600)[0] for one in running]
+        assert [one.returncode for one in running] == [0, 0], outputs
+        words = ("audit", "--json", *place, "--evidence", str(site.evidence), "--trust", str(site.trust()))
+        found = json.loads(kvgate(*words, "--certificates", str(tmp_path / "none")))
+        assert (found["found"], found["runs"], found["decisions"], found["certificates"]) == ([], 2, 2, 2)
