@@ -9,15 +9,17 @@ from pathlib import Path
 
 from checks.phrase import say
 from kvgate.audit import tickets
-from kvgate.audit.deviations import Deviations, named, waived
+from kvgate.audit.accepted import waived
+from kvgate.audit.deviations import Deviations, named
 from kvgate.campaign import statements
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates import ticket as carried
+from kvgate.certificates import ticketed
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import LIMIT, Envelope
 from kvgate.certificates.quorum import weigh
+from kvgate.certificates.ticket import envelope_of
 from kvgate.certificates.trust import Trust
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused
@@ -91,7 +93,7 @@ class Weighing:
             yield from tickets.check(source.place, envelope, self._runs)
             return
         held = Held(source.place, envelope.digest, certificate, source.anchor)
-        for wrong in (*contradictions(certificate), *carried.contradictions(certificate.predicate)):
+        for wrong in (*contradictions(certificate), *ticketed.contradictions(certificate.predicate)):
             yield Finding("certificate", held.place, f"{held.place}: {wrong}")
         yield from self._ticket(held)
         yield from self._log(held)
@@ -116,9 +118,9 @@ class Weighing:
     def _ticket(self, held: Held) -> Iterator[Finding]:
         """The start ticket that it carries must be by a party too, and what it fixed must be what the ledger has."""
         found = held.certificate.predicate
-        if found.start_ticket is None or carried.contradictions(found):
+        if found.start_ticket is None or ticketed.contradictions(found):
             return
-        envelope = carried.envelope_of(found.start_ticket)
+        envelope = envelope_of(found.start_ticket)
         yield from self._signatures(f"{held.place}, its start ticket", envelope)
         if found.run in self._runs:
             yield from tickets.check(f"{held.place}, its start ticket", envelope, self._runs)

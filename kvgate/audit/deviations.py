@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from kvgate.audit import accepted
 from kvgate.campaign import statements
 from kvgate.campaign.statements import Reopening, Stop, Waiver
 from kvgate.campaign.waivers import verdict_digest
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.quorum import State, weigh
+from kvgate.certificates.quorum import weigh
 from kvgate.certificates.trust import Trust
 from kvgate.errors import Refused
 from kvgate.ledger.findings import Finding
 from kvgate.ledger.repository import Ledger
-from kvgate.ledger.rows import RunRecord, StoredDecision
+from kvgate.ledger.rows import RunRecord
 
 
 class Deviations:
@@ -43,7 +43,7 @@ class Deviations:
                 yield from self.check(place, envelope, kind)
         for entry in self._entries:
             if entry.kind == "waived":
-                yield from _accepted(entry, known, self._trust)
+                yield from accepted.check(entry, known, self._trust)
 
     def check(self, place: str, envelope: Envelope, kind: str) -> Iterator[Finding]:
         """Yield what is wrong with one document. Who has not signed yet is no finding: without both it has no effect."""
@@ -97,27 +97,3 @@ def named(place: str, error: Refused) -> str:
     """Return why a document is refused, with the place where it lies."""
     text = str(error)
     return text if place in text else f"{place}: {text}"
-
-
-def _accepted(
-    entry: StoredDecision, known: dict[str, tuple[Envelope, Waiver]], trust: Trust | None
-) -> Iterator[Finding]:
-    """A decision that accepts deviations must name signed waivers of its own run, for just those verdicts and days."""
-    for clause, subject, document, until in waived(entry):
-        place = f"decision {entry.seq} of run {entry.run} accepts {clause} on {subject}"
-        found = known.get(document)
-        if found is None:
-            yield Finding("certificate", entry.run, f"{place} by a waiver that is not in the ledger ({document[:16]})")
-            continue
-        envelope, said = found
-        accepted = {(one.clause, one.subject) for one in said.deviations}
-        if said.run != entry.run or (clause, subject) not in accepted or said.until != until:
-            yield Finding("certificate", entry.run, f"{place}; waiver {document[:16]} says something else")
-        if trust is not None and weigh(envelope, trust, datetime.now(UTC)).state is not State.FINAL:
-            yield Finding("certificate", entry.run, f"{place}; waiver {document[:16]} is not signed by both parties")
-
-
-def waived(entry: StoredDecision) -> list[tuple[str, str, str, str]]:
-    """Return clause, subject, digest of the waiver and its last day, of everything that a decision accepts."""
-    rows = json.loads(entry.content).get("waivers", [])
-    return [(str(clause), str(subject), str(document), str(until)) for clause, subject, document, until in rows]

@@ -11,6 +11,7 @@ from checks.decision import Owed, decide
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome
 from kvgate.certificates import ticket as tickets
+from kvgate.certificates import ticketed
 from kvgate.certificates.coherence import contradictions, ends
 from kvgate.certificates.decision import (
     Certificate,
@@ -145,7 +146,7 @@ def certificate(
         subject=(_resource(f"rack/{found.rack}", run.fingerprint), _resource(f"evidence/{run.id}", seal.root)),
         predicate=found,
     )
-    if wrong := contradictions(whole) + tickets.contradictions(found):
+    if wrong := contradictions(whole) + ticketed.contradictions(found):
         raise NotAllowed(say("run {id} cannot be certified: {why}", id=run.id, why=wrong[0]))
     return whole
 

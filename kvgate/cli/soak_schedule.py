@@ -14,13 +14,9 @@ from pathlib import Path
 import click
 
 from checks.phrase import say
-from kvgate.campaign import parties
-from kvgate.certificates import keys
-from kvgate.certificates.trust import PARTIES
-from kvgate.cli import options, signing, speech
+from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
-from kvgate.inventory import reader
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.soak import schedule as plans
@@ -31,15 +27,6 @@ _SOAKS = click.option(
     envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
-_KEY = click.option(
-    "--key", type=click.Path(path_type=Path), envvar="KVGATE_KEY",
-    help=speech.read(
-        "signs the start ticket of G4: a private key without a passphrase, as a timer can ask neither a person nor ssh-agent"
-    ),
-)  # fmt: skip
-_PARTY = click.option(
-    "--party", type=click.Choice(PARTIES), envvar="KVGATE_PARTY", help=speech.read("whose key that is")
-)
 
 
 @click.command(
@@ -63,8 +50,8 @@ _PARTY = click.option(
 )
 @click.option("--name", default="soak", show_default=True, help=speech.read("name of the entry"))
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
-@_KEY
-@_PARTY
+@soak_signing.KEY
+@soak_signing.PARTY
 @signing.TRUST
 @click.option(
     "--way",
@@ -92,24 +79,9 @@ def schedule(
             raise NotAllowed(
                 say("a soak to come needs --inventory FILE and --allow-load: nobody is asked when it begins")
             )
-        signs = _signs(inventory, key, party, trust)
+        signs = soak_signing.options(inventory, key, party, trust)
         _plan(book, inventory, soaks, at, every, name, signs, way or _way(units), units)
     _list(book, as_json=as_json)
-
-
-def _signs(inventory: Path, key: Path | None, party: str | None, trust: Path | None) -> list[str]:
-    """Return the options that sign the start ticket of G4, once it is sure that they will do. Raises NotAllowed, Unproven."""
-    rack = reader.read(inventory)
-    if key is None or party is None:
-        raise NotAllowed(
-            say(
-                "G4 does not start without a signed start ticket: give --key FILE and --party NAME (or KVGATE_KEY and KVGATE_PARTY)"
-            )
-        )
-    keys.unattended(key)
-    parties.signer_of(key, party, parties.trusted(rack, trust), signing.passphrase)
-    more = [] if trust is None else ["--trust", str(trust.absolute())]
-    return ["--key", str(key.absolute()), "--party", party, *more]
 
 
 def _way(units: Path | None) -> str:
@@ -236,8 +208,8 @@ def _list(book: Book, *, as_json: bool) -> None:
 )
 @_SOAKS
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
-@_KEY
-@_PARTY
+@soak_signing.KEY
+@soak_signing.PARTY
 @signing.TRUST
 @click.option(
     "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
@@ -254,7 +226,7 @@ def run(
         book.note(entry, "begun")
     status = 4
     try:
-        signs = _signs(inventory, key, party, trust)  # 72 hours later nobody could be asked
+        signs = soak_signing.options(inventory, key, party, trust)  # 72 hours later nobody could be asked
         status = 6
         words = ["--inventory", str(inventory), "--soaks", str(soaks)]
         load = ["--allow-load"] if allow_load else []

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from checks.verdict import Outcome
 from kvgate.campaign import statements, tickets
-from kvgate.certificates import decision, ticket
+from kvgate.certificates import decision, ticket, ticketed
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.code import code_digest
 from kvgate.certificates.issue import Ticket
@@ -90,7 +90,7 @@ def test_the_certificate_carries_the_signed_ticket_and_says_whose_it_is(site: Si
     assert found.ticket_signed_by == party
     assert found.start_ticket is not None
     assert ticket.read(ticket.envelope_of(found.start_ticket)).nonce == run.nonce
-    assert ticket.weighed(found, site.trust, site.now)[0] is Outcome.PASS
+    assert ticketed.weighed(found, site.trust, site.now)[0] is Outcome.PASS
 
 
 def test_a_pass_that_was_started_unsigned_is_not_certified_and_opens_nothing(site: Site) -> None:
@@ -116,7 +116,7 @@ def test_a_stop_is_certified_unsigned(site: Site) -> None:
     (kept,) = site.ledger.envelopes(kind="certificate")
     found = decision.read(envelopes.read(kept.content)).predicate
     assert (found.decision, found.start_ticket, found.ticket_signed_by) == ("STOP", None, "")
-    assert ticket.weighed(found, site.trust, site.now)[0] is Outcome.PASS
+    assert ticketed.weighed(found, site.trust, site.now)[0] is Outcome.PASS
 
 
 def test_a_pass_whose_ticket_a_stranger_signed_is_not_certified(site: Site) -> None:
