@@ -85,7 +85,7 @@ def causes(looked: Sequence[Around]) -> list[Phrase]:
         found.append(say("the disk went from {low} to {high} C", low=min(disks), high=max(disks)))
     if lost := [one for one in looked if _more_errors(one)]:
         found.append(say("the disk counted new media errors in {count} rounds", count=len(lost)))
-    heat = [max(told) for one in looked for cards in one.cards if cards is not None and (told := _hottest(cards))]
+    heat = [max(told) for one in looked for cards in one.cards if cards is not None and (told := hottest(cards))]
     if heat and max(heat) - min(heat) >= _WARMER:
         found.append(say("the hottest accelerator went from {low:.0f} to {high:.0f} C", low=min(heat), high=max(heat)))
     if slowed := [one for one in looked if _slowed(one)]:
@@ -98,7 +98,8 @@ def _more_errors(one: Around) -> bool:
     return before is not None and after is not None and after.media_errors > before.media_errors
 
 
-def _hottest(cards: Cards) -> list[float]:
+def hottest(cards: Cards) -> list[float]:
+    """What every sensor of every card told, in Celsius."""
     return [value for card in cards.cards for _, value in card.temperatures if value is not None]
 
 

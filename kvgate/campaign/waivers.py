@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
@@ -15,6 +15,7 @@ from checks.verdict import Outcome, Verdict
 from kvgate.campaign import statements
 from kvgate.campaign.documents import Document, Documents
 from kvgate.campaign.statements import Deviation, Waiver
+from kvgate.certificates.coherence import ends
 from kvgate.certificates.decision import Resource, Sha256
 from kvgate.certificates.envelope import Envelope
 from kvgate.codec import canonical, digest, printable, verdict_to_json
@@ -41,12 +42,6 @@ class Weighed:
     def places(self) -> list[tuple[str, str]]:
         """Clause and subject of every verdict that it accepts."""
         return [(one.clause, one.subject) for one in self.said.deviations]
-
-
-def ends(until: str) -> datetime:
-    """Return the end of a day, UTC."""
-    day = date.fromisoformat(until)
-    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
 
 
 def may_be_waived(verdict: Verdict) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 
 from checks.decision import Owed, decide
 from checks.phrase import Phrase, say
@@ -61,6 +62,22 @@ def _waivers(found: GateDecision) -> Iterator[Phrase]:
     used = sorted((one.waiver, one.clause, one.subject) for one in found.clauses if one.waiver)
     if given != used:
         yield say("its waivers are not those of its waived clauses")
+
+    for one in found.waivers:
+        if datetime.fromisoformat(found.expires) > ends(one.until):
+            yield say(
+                "it expires {expires}, after its waiver of {clause} on {subject}, which counts until {until}",
+                expires=found.expires[:19] + "Z",
+                clause=one.clause,
+                subject=one.subject,
+                until=one.until,
+            )
+
+
+def ends(until: str) -> datetime:
+    """Return the end of a waiver's last day, UTC."""
+    day = date.fromisoformat(until)
+    return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(days=1)
 
 
 def _times(found: GateDecision) -> Iterator[Phrase]:

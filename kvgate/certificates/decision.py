@@ -31,6 +31,7 @@ Time = Annotated[
     Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
     AfterValidator(_of_the_calendar),
 ]
+Day = Annotated[StrictStr, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_of_the_calendar)]
 Text = Annotated[StrictStr, Field(max_length=4000)]
 Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
 Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
@@ -102,7 +103,7 @@ class Waiver(_Part):
     document: Hex
     clause: Word
     subject: Word
-    until: Word
+    until: Day
 
 
 class SealedEvidence(_Part):

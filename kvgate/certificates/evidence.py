@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from checks.phrase import Phrase, listed, plain, say
 from checks.verdict import Outcome
-from kvgate import agreement as agreements
-from kvgate.certificates.decision import Certificate
+from kvgate.certificates.decision import Certificate, Clause
 from kvgate.certificates.examine import Check
-from kvgate.certificates.issue import Judgement, met_hosts
+from kvgate.certificates.proven import Judgement, Proven, clauses, different, hours_after, prove
 from kvgate.certificates.simulated import marked
 from kvgate.codec import Seal
 from kvgate.errors import KvgateError, Refused
 from kvgate.evidence.check import check_folder
 from kvgate.evidence.store import Evidence
-from kvgate.inventory import reader
 
 JudgeAgain = Callable[[Path], Judgement]
 
 _FEW = 3
+#: Hours that the entry in the ledger may be made after the last line of the evidence, and by how much a clock may differ.
+_KEEPING, _CLOCKS = 1.0, 0.01
 
 
 def compare(certificate: Certificate, folder: Path, again: JudgeAgain) -> list[Check]:
@@ -38,8 +39,9 @@ def compare(certificate: Certificate, folder: Path, again: JudgeAgain) -> list[C
     checks = [Check("evidence", Outcome.PASS, whole)]
     try:
         evidence = Evidence.open(folder)
-        checks += [_basis(certificate, evidence), _hosts(certificate, evidence), _marks(certificate, evidence)]
-        checks.append(_verdicts(certificate, again(folder)))
+        proven = prove(evidence)
+        checks += [*_basis(certificate, proven), _marks(certificate, evidence)]
+        checks += _verdicts(certificate, again(folder), proven)
     except Refused as error:
         checks.append(Check("judgement", Outcome.UNDECIDED, plain(str(error))))
     except (KvgateError, ValueError) as error:
@@ -51,31 +53,38 @@ def _check(name: str, wrong: list[Phrase], right: Phrase) -> Check:
     return Check(name, Outcome.STOP if wrong else Outcome.PASS, listed(wrong) if wrong else right)
 
 
-def _basis(certificate: Certificate, evidence: Evidence) -> Check:
-    """Inventory, agreement and gate as they stand in the evidence."""
-    start = evidence.start
-    inventory = reader.stored(start.inventory, "inventory")
-    agreement = agreements.stored(start.acceptance)
-    found = certificate.predicate
-    pairs = (
-        (say("another inventory"), found.configured("inventory"), inventory.text_digest),
-        (say("another rack"), certificate.fingerprint, inventory.fingerprint),
-        (say("another agreement"), found.configured("acceptance"), agreement.digest),
-        (say("another gate"), found.gate, start.gate),
-        (say("another campaign"), found.campaign, start.campaign),
+def _basis(certificate: Certificate, proven: Proven) -> Iterator[Check]:
+    """Every field that the evidence tells; what it does not tell, or what is otherwise, is named."""
+    unlike = proven.unlike(certificate)
+    hosts = unlike.pop("hosts", None)
+    wrong = [
+        say("another {name}: signed {signed}, the evidence has {there}", name=name, signed=signed, there=there)
+        for name, signed, there in unlike.values()
+    ]
+    try:
+        hours = hours_after(certificate.predicate.finished, proven.last)
+    except ValueError:
+        hours = math.inf
+    if not -_CLOCKS <= hours <= _KEEPING:
+        wrong.append(
+            say(
+                "another end: signed {signed}, the last line of the evidence is of {there}",
+                signed=certificate.predicate.finished,
+                there=proven.last or "-",
+            )
+        )
+    if wrong:
+        yield Check("basis", Outcome.STOP, listed(wrong))
+    elif silent := proven.untold():
+        told = say("this evidence does not tell: {names}; it was kept by an older kvgate", names=listed(silent))
+        yield Check("basis", Outcome.UNDECIDED, told)
+    else:
+        yield Check("basis", Outcome.PASS, say("rack, agreement, terms, attempt and times are those of the evidence"))
+    yield _check(
+        "hosts",
+        [say("another set of host keys")] if hosts else [],
+        say("{count} hosts with their keys", count=len(certificate.predicate.hosts)),
     )
-    wrong = [what for what, said, there in pairs if said != there]
-    return _check("basis", wrong, say("inventory, rack, agreement and gate are those of the evidence"))
-
-
-def _hosts(certificate: Certificate, evidence: Evidence) -> Check:
-    inventory = reader.stored(evidence.start.inventory, "inventory")
-    wrong = (
-        []
-        if tuple(met_hosts(inventory, evidence)) == certificate.predicate.hosts
-        else [say("another set of host keys")]
-    )
-    return _check("hosts", wrong, say("{count} hosts with their keys", count=len(certificate.predicate.hosts)))
 
 
 def _marks(certificate: Certificate, evidence: Evidence) -> Check:
@@ -92,27 +101,70 @@ def _marks(certificate: Certificate, evidence: Evidence) -> Check:
     return _check("origin", wrong, right)
 
 
-def _verdicts(certificate: Certificate, again: Judgement) -> Check:
-    """Every verdict judged again from the bytes must be the one that was signed."""
-    signed = {(one.clause, one.subject): (one.outcome, one.blocking) for one in certificate.predicate.clauses}
-    now = {(o.clause, o.subject): (verdict.outcome.value, o.blocking) for o, verdict in again.verdicts.items()}
-    different = sorted(place for place in signed.keys() | now.keys() if signed.get(place) != now.get(place))
+def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> list[Check]:
+    """Every verdict judged again from the bytes must be the one that was signed, in its outcome and in all it says."""
+    predicate = certificate.predicate
+    signed = {(one.clause, one.subject): one for one in predicate.clauses}
+    now = {(one.clause, one.subject): one for one in clauses(again, proven.acceptance, {})}
+    places = dict.fromkeys((*signed, *now))
     wrong = [
         say(
             "{clause} on {subject}: signed {signed}, judged again {now}",
-            clause=clause, subject=subject, signed=signed.get((clause, subject), ("-",))[0],
-            now=now.get((clause, subject), ("-",))[0],
+            clause=place[0], subject=place[1],
+            signed=signed[place].outcome if place in signed else "-", now=now[place].outcome if place in now else "-",
         )
-        for clause, subject in different[:_FEW]
+        for place in places
+        if place not in signed or place not in now or _decides(signed[place]) != _decides(now[place])
     ]  # fmt: skip
-    if len(different) > _FEW:
-        wrong.append(say("and {count} more", count=len(different) - _FEW))
-    wrong += [plain(trouble) for trouble in again.trouble[:_FEW]]
-    same = say("{count} verdicts judged again by kvgate {version}: the same", count=len(now), version=again.version)
-    if again.code != certificate.predicate.configured("code"):
-        same = say(
+    wrong = _few(wrong) + [plain(trouble) for trouble in again.trouble[:_FEW]]
+    same_code = again.code == predicate.configured("code")
+    if same_code and again.version != predicate.version:
+        wrong.append(
+            say("signed as of kvgate {signed}, that code is {now}", signed=predicate.version, now=again.version)
+        )
+    told = say("{count} verdicts judged again by kvgate {version}: the same", count=len(now), version=again.version)
+    if not same_code:
+        told = say(
             "{count} verdicts judged again by kvgate {version}: the same, though its code is not the one that certified",
             count=len(now),
             version=again.version,
         )
-    return _check("judgement", wrong, same)
+    return [
+        _check("judgement", wrong, told),
+        _numbers([(signed[p], now[p]) for p in places if p in signed and p in now], same_code),
+    ]
+
+
+def _numbers(pairs: list[tuple[Clause, Clause]], same_code: bool) -> Check:
+    """What was measured and required, word for word. Another version may word it otherwise: then it cannot be told."""
+    wrong = [
+        say(
+            "{clause} on {subject}: {field}: signed {signed:.80}, judged again {now:.80}",
+            clause=signed.clause, subject=signed.subject, field=name,
+            signed=_shown(signed, name), now=_shown(now, name),
+        )
+        for signed, now in pairs
+        if _decides(signed) == _decides(now) and (name := different(signed, now)) is not None
+    ]  # fmt: skip
+    if not wrong:
+        return Check("numbers", Outcome.PASS, say("what was measured and required, with its evidence: the same"))
+    if same_code:
+        return Check("numbers", Outcome.STOP, listed(_few(wrong)))
+    told = say(
+        "{what}; this is another code than the one that certified: verify with that one", what=listed(_few(wrong))
+    )
+    return Check("numbers", Outcome.UNDECIDED, told)
+
+
+def _decides(one: Clause) -> tuple[str, bool]:
+    return one.outcome, one.blocking
+
+
+def _shown(one: Clause, name: str) -> str:
+    value = getattr(one, name)
+    return ", ".join(value) if isinstance(value, tuple) else str(value) or "-"
+
+
+def _few(wrong: list[Phrase]) -> list[Phrase]:
+    rest = [say("and {count} more", count=len(wrong) - _FEW)] if len(wrong) > _FEW else []
+    return wrong[:_FEW] + rest

@@ -95,7 +95,7 @@ def examine(data: bytes, asked: Asked) -> Examination:
     endorsement = _signatures(envelope, asked, stamp.time if stamp else asked.at, checks)
     checks += _asked_for(certificate, asked)
     if asked.previous is not None:
-        checks.append(_previous(certificate, asked.previous, asked))
+        checks.append(previous(certificate, asked.previous, asked))
     return Examination(tuple(checks), envelope, certificate, endorsement, stamp)
 
 
@@ -167,7 +167,7 @@ def _asked_for(certificate: Certificate, asked: Asked) -> list[Check]:
     ]
 
 
-def _previous(certificate: Certificate, data: bytes, asked: Asked) -> Check:
+def previous(certificate: Certificate, data: bytes, asked: Asked) -> Check:
     """The certificate of the gate before: the one that this one names, genuine, a PASS, on the same rack."""
     named = certificate.predicate.previous
     if named is None:

@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from checks.acceptance import Acceptance
 from checks.decision import Owed, decide
 from checks.phrase import say
-from checks.verdict import Outcome, Verdict
-from kvgate import agreement as agreements
-from kvgate.certificates.coherence import contradictions
+from checks.verdict import Outcome
+from kvgate.certificates.coherence import contradictions, ends
 from kvgate.certificates.decision import (
-    Attempt,
     Certificate,
-    Clause,
     Entry,
     GateDecision,
-    MetHost,
-    Overlaid,
     Previous,
     Resource,
     SealedEvidence,
     Sha256,
     Waiver,
 )  # fmt: skip
+from kvgate.certificates.history import attempts_before
+from kvgate.certificates.proven import Judgement, Proven, clauses, prove
 from kvgate.certificates.simulated import marked, scaled
 from kvgate.certificates.trust import PARTIES
-from kvgate.codec import Seal, printable
+from kvgate.codec import Seal
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.evidence.store import Evidence
-from kvgate.inventory import reader
-from kvgate.inventory.reader import Inventory
 from kvgate.ledger.repository import Ledger, RunRecord, StoredDecision, StoredVerdict
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """What this version makes of the evidence alone, by which code."""
-
-    verdicts: Mapping[Owed, Verdict]
-    outcome: Outcome
-    trouble: tuple[str, ...]
-    version: str
-    code: str  # digest
 
 
 def certificate(
@@ -81,8 +63,8 @@ def certificate(
     recorded = ledger.recorded(run)
     rows = {item: recorded.get(item) for item in ledger.owed(run)}
     _same(run, rows, again)
-    start = evidence.start
-    inventory = reader.stored(start.inventory, f"{run.id}/inventory")
+    proven = prove(evidence)
+    inventory = proven.inventory
     if missing := sorted(set(PARTIES) - set(inventory.rack.parties)):
         raise NotAllowed(
             say(
@@ -91,15 +73,7 @@ def certificate(
                 first=missing[0],
             )
         )
-    agreement = agreements.stored(start.acceptance)
-    if (agreement.digest, inventory.fingerprint) != (run.acceptance_digest, run.fingerprint):
-        raise Damaged(
-            say(
-                "evidence {folder} holds another agreement or rack than the ledger has for run {id}",
-                folder=str(folder),
-                id=run.id,
-            )
-        )
+    _agree(run, proven)
     if not (run.simulated or inventory.rack.simulated) and (hosts := scaled(evidence)):
         raise NotAllowed(
             say(
@@ -110,7 +84,7 @@ def certificate(
         )  # fmt: skip
     issued = datetime.now(UTC)
     waived = {(one.clause, one.subject): one.document for one in waivers}
-    elapsed, boots = _span(evidence)
+    said = proven.fields
     log = ledger.head()
     outcome = _outcome(run, rows, waived)
     found = GateDecision(
@@ -124,33 +98,30 @@ def certificate(
         decision="PASS" if outcome is Outcome.PASS else "STOP",
         gate=run.gate,
         campaign=run.campaign,
-        rack=inventory.rack.rack,
+        rack=said["rack"],
         run=run.id,
         attempt=run.attempt,
-        attempts=tuple(_attempts(ledger, run)),
-        clauses=tuple(_clauses(rows, agreement.acceptance, waived)),
-        overlaid=tuple(
-            Overlaid(clause=one.clause, what=one.what, before=one.before, after=one.after, origin=one.origin)
-            for one in agreement.overlaid
-        ),
+        attempts=tuple(attempts_before(ledger, run)),
+        clauses=tuple(clauses(again, proven.acceptance, waived)),
+        overlaid=said["overlaid"],
         revision=run.revision,
         waivers=tuple(waivers),
         evidence=SealedEvidence(lines=seal.lines, head=seal.head),
-        hosts=tuple(met_hosts(inventory, evidence)),
+        hosts=said["hosts"],
         version=again.version,
         operator=run.operator,
         machine=run.host,
         started=run.started,
         finished=entry.utc,
-        elapsed=elapsed,
-        boots=boots,
+        elapsed=said["elapsed"],
+        boots=said["boots"],
         ticket=run.ticket_digest,
         ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,
         issued=issued.strftime(_TIME),
-        expires=(issued + timedelta(days=days)).strftime(_TIME),
+        expires=_expires(issued, days, waivers).strftime(_TIME),
     )
     whole = Certificate(
         subject=(_resource(f"rack/{found.rack}", run.fingerprint), _resource(f"evidence/{run.id}", seal.root)),
@@ -159,6 +130,29 @@ def certificate(
     if wrong := contradictions(whole):
         raise NotAllowed(say("run {id} cannot be certified: {why}", id=run.id, why=wrong[0]))
     return whole
+
+
+def _agree(run: RunRecord, proven: Proven) -> None:
+    """What the ledger keeps of a run must be what its evidence says of it. Raises Damaged."""
+    rows = {
+        "gate": run.gate, "campaign": run.campaign, "run": run.id, "fingerprint": run.fingerprint,
+        "acceptance": run.acceptance_digest, "attempt": run.attempt,
+        "revision": run.revision, "ticket": run.ticket_digest, "operator": run.operator, "machine": run.host,
+        "started": run.started,
+    }  # fmt: skip
+    for name, there in rows.items():
+        if name not in proven.silent and proven.fields[name] != there:
+            raise Damaged(
+                say(
+                    "run {id}: its evidence says {name} {found:.80}, the ledger has {there:.80}",
+                    id=run.id, name=name, found=str(proven.fields[name]), there=str(there),
+                )
+            )  # fmt: skip
+
+
+def _expires(issued: datetime, days: int, waivers: Sequence[Waiver]) -> datetime:
+    """Return when it counts no longer: not after any waiver that it stands on."""
+    return min([issued + timedelta(days=days), *(ends(one.until) for one in waivers)])
 
 
 def _outcome(
@@ -217,7 +211,7 @@ def _same(run: RunRecord, rows: Mapping[Owed, StoredVerdict | None], again: Judg
     if set(again.verdicts) != set(rows):
         raise NotAllowed(say("run {id}, judged again from its evidence, owes something else than it did", id=run.id))
     for item, row in rows.items():
-        now = again.verdicts[item].outcome
+        now = again.verdicts[item].verdict.outcome
         if now is not (row.verdict.outcome if row else Outcome.UNDECIDED):
             raise NotAllowed(
                 say(
@@ -230,73 +224,6 @@ def _same(run: RunRecord, rows: Mapping[Owed, StoredVerdict | None], again: Judg
                     what=row.verdict.outcome if row else "nothing",
                 )
             )
-
-
-def _clauses(
-    rows: Mapping[Owed, StoredVerdict | None], acceptance: Acceptance, waived: Mapping[tuple[str, str], str]
-) -> Iterator[Clause]:
-    for item, row in rows.items():
-        verdict = row.verdict if row else None
-        yield Clause(
-            clause=item.clause,
-            check=acceptance.clauses[item.clause].check,
-            subject=item.subject,
-            blocking=item.blocking,
-            outcome=verdict.outcome.value if verdict else "UNDECIDED",
-            measured=_said(printable(verdict.measured) if verdict else ""),
-            required=_said(printable(verdict.required) if verdict else ""),
-            unit=verdict.unit if verdict else "",
-            note=_said(printable(verdict.note) if verdict else "the run ended before this clause was decided"),
-            basis="declared" if row is not None and row.basis == "declared" else "measured",
-            evidence=tuple(f"E{number}" for number in row.evidence) if row else (),
-            waiver=waived.get((item.clause, item.subject), ""),
-        )
-
-
-def _said(text: str) -> str:
-    return text if len(text) <= 4000 else text[:3990] + " [...]"
-
-
-def _attempts(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
-    """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
-    for other in ledger.runs(gate=run.gate):
-        same = other.campaign == run.campaign or other.fingerprint == run.fingerprint
-        if not same or other.seq >= run.seq:
-            continue
-        standing = ledger.outcome(other)
-        entries = [one for one in ledger.decisions(other) if one.judgement == 1]
-        yield Attempt(
-            campaign=other.campaign,
-            attempt=other.attempt,
-            run=other.id,
-            outcome=standing.outcome.value,
-            state=other.state,
-            started=other.started,
-            ended=other.ended or "",
-            ticket=other.ticket_digest,
-            decision=entries[-1].hash if entries else "",
-        )
-
-
-def met_hosts(inventory: Inventory, evidence: Evidence) -> Iterator[MetHost]:
-    """Every host with the key that was pinned and those that it showed in the run."""
-    shown: dict[str, list[str]] = {}
-    for batch in evidence.batches():
-        if batch.host_key:
-            shown.setdefault(batch.host, []).append(batch.host_key)
-    for name, host in inventory.rack.hosts.items():
-        yield MetHost(host=name, pinned=host.host_key, shown=tuple(dict.fromkeys(shown.get(name, ()))))
-
-
-def _span(evidence: Evidence) -> tuple[int, int]:
-    """Microseconds of monotonic time from first to last line, summed over the boots of the operator's machine; how many."""
-    ends: dict[object, tuple[float, float]] = {}
-    for line in evidence.lines():
-        now = line.get("monotonic")
-        if isinstance(now, (int, float)):
-            first, last = ends.get(line.get("boot"), (now, now))
-            ends[line.get("boot")] = (min(first, now), max(last, now))
-    return round(sum(last - first for first, last in ends.values()) * 1_000_000), max(len(ends), 1)
 
 
 def _resource(name: str, digest: str) -> Resource:

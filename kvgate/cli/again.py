@@ -11,7 +11,7 @@ import pytest
 from checks.phrase import say
 from checks.verdict import Outcome
 from kvgate.certificates.code import code_digest
-from kvgate.certificates.issue import Judgement
+from kvgate.certificates.proven import Again, Judgement
 from kvgate.errors import Refused
 from kvgate.evidence.store import Evidence
 from kvgate.gate.code import code_version
@@ -54,4 +54,11 @@ def judged_again(folder: Path) -> Judgement:
     decision = session.decision()
     trouble = (*session.trouble, *session.remarks)
     outcome = Outcome.UNDECIDED if trouble and decision.outcome is Outcome.PASS else decision.outcome
-    return Judgement(dict(decision.verdicts), outcome, trouble, code_version(), code_digest())
+    judged, verdicts = session.judged, dict(decision.verdicts)
+    found = {
+        item: Again(verdicts[item], judged[item].evidence, judged[item].basis)
+        if item in judged
+        else Again(verdicts[item])
+        for item, _ in session.owed
+    }
+    return Judgement(found, outcome, trouble, code_version(), code_digest())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome
 from kvgate.campaign import order, standing, statements
 from kvgate.campaign.documents import Documents
@@ -20,9 +21,8 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
-from kvgate.cli import complete, deviation, options, signing, speech
+from kvgate.cli import beside, complete, deviation, options, signing, speech
 from kvgate.cli.again import judged_again
-from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
 from kvgate.gate.stored import find_run
@@ -138,7 +138,20 @@ def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
 @signing.TRUST
 @options.LEDGER
 @options.evidence(speech.read("folder of the run, or the one that holds it"))
-@click.option("--previous", type=click.Path(path_type=Path), help=speech.read("certificate of the gate before"))
+@click.option(
+    "--previous",
+    type=click.Path(path_type=Path),
+    help=speech.read("certificate of the gate before  [default: the one in the ledger]"),
+)
+@click.option(
+    "--waiver", "waivers", type=click.Path(path_type=Path), multiple=True,
+    help=speech.read("waiver that CERT stands on, signed by both parties; several times  [default: those in the ledger]"),
+)  # fmt: skip
+@click.option(
+    "--without-ledger",
+    is_flag=True,
+    help=speech.read("sign without counting earlier attempts: your own risk, and said so"),
+)
 @click.option(
     "--without-evidence", is_flag=True, help=speech.read("sign what you cannot judge again: your own risk, and said so")
 )
@@ -151,6 +164,8 @@ def cosign(
     ledger: str,
     evidence: Path,
     previous: Path | None,
+    waivers: tuple[Path, ...],
+    without_ledger: bool,
     without_evidence: bool,
     yes: bool,
 ) -> None:
@@ -162,25 +177,28 @@ def cosign(
     if (kind := _other_kind(cert)) is not None and known is not None:
         deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)
         return
-    before = first_bytes(previous, envelopes.LIMIT + 1) if previous else None
-    found = examine(
-        first_bytes(cert, envelopes.LIMIT + 1),
-        Asked(signing.moment(None), known, draft=True, simulated=True, previous=before),
-    )
+    data, before = beside.bytes_of(cert), beside.bytes_of(previous) if previous else None
+    asked = Asked(signing.moment(None), known, draft=True, simulated=True, previous=before)
+    found = examine(data, asked)
     if found.certificate is not None and found.certificate.predicate.decision == "STOP":
-        asked = Asked(signing.moment(None), known, draft=True, simulated=True, decision="STOP", previous=before)
-        found = examine(first_bytes(cert, envelopes.LIMIT + 1), asked)
+        found = examine(data, replace(asked, decision="STOP"))
+    if found.certificate is not None:
+        found = found.with_checks(
+            beside.all_of_it(found.certificate, asked, ledger, waivers, without_ledger=without_ledger)
+        )
     if found.certificate is not None and not without_evidence:
         folder = signing.folder_of(evidence, found.certificate.predicate.run)
         found = found.with_checks(compare(found.certificate, folder, judged_again))
     for line in shown.checks(found, read):
         click.echo(line, err=True)
     if found.outcome is not Outcome.PASS or found.envelope is None or found.certificate is None:
-        raise Unproven(say("{cert} does not hold: nothing was signed", cert=str(cert)))
+        raise Unproven(_refusal(cert, found))
     for line in shown.summary(found.certificate, read):
         click.echo(line, err=True)
     if without_evidence:
         click.echo(read("! the evidence was not looked at"), err=True)
+    if without_ledger:
+        click.echo(read("! earlier attempts were not counted"), err=True)
     _not_yet(found, party)
     signer = signing.key_of(key, party, known)
     if not yes and not click.confirm(read("sign this as {party}?", party=party), err=True):
@@ -190,6 +208,19 @@ def cosign(
     state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
     click.echo(read("{state}, signed by {party} over the same bytes", state=state, party=party), err=True)
     click.echo(cert)
+
+
+def _refusal(cert: Path, found: Examination) -> Phrase:
+    untold = {one.name for one in found.checks if one.outcome is Outcome.UNDECIDED}
+    if found.outcome is Outcome.STOP or not untold:
+        return say("{cert} does not hold: nothing was signed", cert=str(cert))
+    if untold == {"attempts"}:
+        return say(
+            "whether {cert} leaves earlier attempts out could not be told: nothing was signed; name the ledger that has its run "
+            "(--ledger URL, or kvgate ledger import what the other party exported), or sign --without-ledger",
+            cert=str(cert),
+        )
+    return say("whether {cert} holds could not be told: nothing was signed; see above what is missing", cert=str(cert))
 
 
 def _other_kind(cert: Path) -> str | None:

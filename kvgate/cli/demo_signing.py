@@ -93,6 +93,6 @@ def _certify(var: Path, ledger: str, gate: str) -> Path:
     signing.write(path, envelope.to_bytes())
     signing.keep(ledger, run.campaign, run.id, envelope)
     for lang in LANGUAGES:
-        page = sheet(found, path.name, Reader(lang))
+        page = sheet(found, path.name, Reader(lang), signing.drawn(made, folder, Reader(lang)))
         signing.write(path.with_name(f"{path.name}.{lang}.html"), page.encode())
     return path

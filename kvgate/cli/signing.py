@@ -14,13 +14,17 @@ import click
 
 from checks.phrase import say
 from kvgate.certificates import trust as trusts
+from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.keys import Signer, signer
 from kvgate.certificates.trust import PARTIES, Trust
 from kvgate.cli import speech
+from kvgate.codec import Seal
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.evidence.durable import flush, unwritable
+from kvgate.evidence.store import Evidence
 from kvgate.ledger.repository import Ledger
+from kvgate.reports.messages import Reader
 
 _FILE = click.Path(path_type=Path)
 
@@ -77,6 +81,19 @@ def moment(text: str | None) -> datetime:
     except ValueError:
         raise NotAllowed(say("found --at {text!r}, wanted ISO 8601, as 2026-11-29T12:00:00Z", text=text)) from None
     return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def drawn(certificate: Certificate, folder: Path, read: Reader) -> bytes | None:
+    """The picture of a soak, from the evidence of its certificate; None where there was none. Raises Unproven for other evidence."""
+    from kvgate.gate.soaked import kept
+    from kvgate.reports.still import picture
+
+    evidence = Evidence.open(folder)
+    seal = certificate.predicate.evidence
+    if evidence.verify(Seal(seal.lines, seal.head, certificate.root)).problems:
+        raise Unproven(say("{folder} is not the evidence that was sealed: nothing is drawn of it", folder=str(folder)))
+    soaks = kept(evidence)
+    return picture(soaks, read) if soaks else None
 
 
 def folder_of(place: Path, run: str) -> Path:

@@ -14,9 +14,8 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import stamp as stamps
 from kvgate.certificates.evidence import compare
 from kvgate.certificates.examine import Asked, Examination, examine
-from kvgate.cli import options, signing, speech
+from kvgate.cli import beside, options, signing, speech
 from kvgate.cli.again import judged_again
-from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Unproven
 from kvgate.reports import certificates as shown
 from kvgate.reports.messages import Reader, language
@@ -46,6 +45,15 @@ _STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
     "--previous", type=_FILE, help=speech.read("certificate of the gate before: it must be the one that CERT names")
 )
 @click.option(
+    "--waiver", "waivers", type=_FILE, multiple=True,
+    help=speech.read("waiver that CERT stands on: it must be signed by both parties; several times"),
+)  # fmt: skip
+@click.option(
+    "--ledger",
+    metavar="URL",
+    help=speech.read("results database: no earlier attempt may be left out  [default: none is asked]"),
+)
+@click.option(
     "--timestamp", type=_FILE, help=speech.read("RFC 3161 token over CERT  [default: CERT.tsr, if it is there]")
 )
 @click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
@@ -62,6 +70,8 @@ def verify(
     revoked: Path | None,
     evidence: Path | None,
     previous: Path | None,
+    waivers: tuple[Path, ...],
+    ledger: str | None,
     timestamp: Path | None,
     tsa: Path | None,
     draft: bool,
@@ -71,8 +81,8 @@ def verify(
     as_json: bool,
 ) -> None:
     """Verify CERT and name every check with its result; needs no ledger and no rack."""
-    beside = Path(f"{cert}{stamps.SUFFIX}")
-    token = timestamp or (beside if beside.is_file() else None)
+    lying = Path(f"{cert}{stamps.SUFFIX}")
+    token = timestamp or (lying if lying.is_file() else None)
     asked = Asked(
         at=signing.moment(at),
         trust=signing.trusted(trust, revoked),
@@ -81,9 +91,11 @@ def verify(
         simulated=simulated,
         token=stamps.load(token) if token else None,
         roots=stamps.load_roots(tsa) if tsa else [],
-        previous=_bytes(previous) if previous else None,
+        previous=beside.bytes_of(previous) if previous else None,
     )
-    found = examine(_bytes(cert), asked)
+    found = examine(beside.bytes_of(cert), asked)
+    if found.certificate is not None:
+        found = found.with_checks(beside.asked_for(found.certificate, asked, ledger, waivers))
     if evidence is not None and found.certificate is not None:
         folder = signing.folder_of(evidence, found.certificate.predicate.run)
         found = found.with_checks(compare(found.certificate, folder, judged_again))
@@ -101,6 +113,8 @@ def _print(found: Examination) -> None:
     if found.certificate is not None:
         for line in shown.summary(found.certificate, read):
             click.echo(line)
+        for how in beside.not_asked(found.certificate, found.checks).values():
+            click.echo(read("not asked: {what}", what=read.phrase(how)))
     if found.outcome is Outcome.PASS:
         click.echo(read("everything asked for holds"))
     elif found.outcome is Outcome.STOP:
@@ -129,6 +143,7 @@ def _json(cert: Path, found: Examination) -> dict[str, object]:
             {"party": line.party, "key": line.key.fingerprint, "who": line.who}
             for line in (found.endorsement.signed if found.endorsement else ())
         ],
+        "not_asked": sorted(beside.not_asked(found.certificate, found.checks)) if found.certificate else [],
         "timestamp": f"{found.stamp.time:%Y-%m-%dT%H:%M:%SZ}" if found.stamp else None,
         "checks": [
             {"check": one.name, "outcome": one.outcome.value, "found": str(one.found)} for one in found.checks
@@ -173,15 +188,6 @@ def stamp(cert: Path, answer: Path | None, tsa: Path | None) -> None:
     click.echo(path)
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return first_bytes(path, envelopes.LIMIT + 1)
-    except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
-
-
 @click.command(
     "sheet",
     help=speech.read(
@@ -194,25 +200,31 @@ def _bytes(path: Path) -> bytes:
 @click.argument("cert", type=_FILE)
 @signing.TRUST
 @click.option("--tsa", type=_FILE, help=speech.read("root certificates (PEM) of the time-stamping authority you trust"))
+@click.option(
+    "--evidence", type=_FILE, help=speech.read("folder of the run, or the one that holds it: a soak is drawn on a second page")
+)  # fmt: skip
 @click.option("--out", "-o", type=_FILE, help=speech.read("file to write  [default: CERT.en.html or CERT.zh.html]"))
-def sheet(cert: Path, trust: Path | None, tsa: Path | None, out: Path | None) -> None:
+def sheet(cert: Path, trust: Path | None, tsa: Path | None, evidence: Path | None, out: Path | None) -> None:
     """Write CERT as one page of A4 (HTML, nothing is loaded from the network)."""
     from kvgate.reports.sheet import sheet as page
 
     read = Reader(language())
-    beside = Path(f"{cert}{stamps.SUFFIX}")
+    lying = Path(f"{cert}{stamps.SUFFIX}")
     asked = Asked(
         at=signing.moment(None),
         trust=signing.trusted(trust),
-        token=stamps.load(beside) if tsa and beside.is_file() else None,
+        token=stamps.load(lying) if tsa and lying.is_file() else None,
         roots=stamps.load_roots(tsa) if tsa else [],
     )
-    found = examine(_bytes(cert), asked)
+    found = examine(beside.bytes_of(cert), asked)
     broken = [one for one in found.checks if one.name in ("envelope", "statement") and one.outcome is not Outcome.PASS]
     if broken:
         raise Unproven(say("{cert} is not printed: {found}", cert=str(cert), found=broken[0].found))
     path = out or Path(f"{cert}.{read.lang}.html")
-    signing.write(path, page(found, cert.name, read).encode())
+    drawn = None
+    if evidence is not None and found.certificate is not None:
+        drawn = signing.drawn(found.certificate, signing.folder_of(evidence, found.certificate.predicate.run), read)
+    signing.write(path, page(found, cert.name, read, drawn).encode())
     click.echo(path)
 
 

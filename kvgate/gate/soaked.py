@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from pathlib import Path
 
 from checks.parsers import soak_journal
 from checks.phrase import say
 from checks.probe import Probe, UnreadableOutput
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
-from kvgate.errors import CannotTell, Unreadable
-from kvgate.evidence.store import AskedProbe, StoredFailure
+from kvgate.errors import CannotTell, KvgateError, Unreadable
+from kvgate.evidence.mask import MASK
+from kvgate.evidence.store import AskedProbe, Evidence, StoredAnswer, StoredFailure
 from kvgate.gate.answers import Answers
+from kvgate.gate.collect import replay
 from kvgate.transport.base import Answer, Batch
 
 #: One segment as it was collected from the host.
 SEGMENT = Probe("soak.journal", ("cat", "journal"), soak_journal.parse)
+
+#: From so many bytes on, hosts are read by several processes; so many, that a laptop's memory holds what they read at once.
+_LARGE = 64 * 2**20
+_READERS = 3
 
 #: Kind of the journal line that says how many segments of a host were taken.
 TAKEN = "soak-journal"
@@ -43,6 +55,8 @@ class Soaked:
 
     def host(self, host: str) -> HostSoak:
         """Return one host's soak. Raises CannotTell: no journal, one that was changed, or one that cannot be read."""
+        if not self._known:
+            self._read_at_once()
         if host not in self._known:
             try:
                 self._known[host] = self._read(host)
@@ -63,6 +77,23 @@ class Soaked:
         places = (self._answers.place(host, _key(number)) for number in range(1, self._segments(host) + 1))
         return [place for place in places if place is not None]
 
+    def _read_at_once(self) -> None:
+        """Read all hosts side by side where there is much to read; what a process could not read is read again here, and says why."""
+        evidence = self._answers.evidence
+        hosts = sorted({str(line["host"]) for line in evidence.notes(TAKEN)})
+        kept = {host: [evidence.answer(number) for number in self.numbers(host)] for host in hosts}
+        sizes = [one.stdout_blob[1] for answers in kept.values() for one in answers if isinstance(one, StoredAnswer)]
+        if len(hosts) < 2 or sum(sizes) < _LARGE:
+            return
+        evidence.sync()
+        readers = min(_READERS, len(hosts), os.cpu_count() or 1)
+        with ProcessPoolExecutor(readers, mp_context=get_context("spawn")) as pool:
+            jobs = {host: pool.submit(_host, evidence.path, host, self.numbers(host)) for host in hosts}
+            for host, job in jobs.items():
+                with contextlib.suppress(BrokenProcessPool):
+                    if (found := job.result()) is not None:
+                        self._known[host] = found
+
     def _segments(self, host: str) -> int:
         taken: list[Mapping[str, object]] = [
             line for line in self._answers.evidence.notes(TAKEN) if line.get("host") == host
@@ -80,15 +111,8 @@ class Soaked:
                 )
             )
 
-        def segments() -> Iterable[soak_journal.Segment]:
-            for number in numbers:
-                kept = self._answers.evidence.answer(number)
-                if isinstance(kept, StoredFailure):
-                    raise kept.error()
-                yield soak_journal.parse(kept.stdout.decode("utf-8", "surrogateescape"))
-
         try:
-            found = condense(track(*gather(segments())))
+            found = _facts(self._answers.evidence, host, numbers)
         except UnreadableOutput as error:
             raise Unreadable(
                 say("{host}: the journal of the soak cannot be read: {why}", host=host, why=str(error))
@@ -96,6 +120,48 @@ class Soaked:
         if found.plan.host != host:
             raise CannotTell(say("the journal of {host} is that of {other}", host=host, other=found.plan.host))
         return found
+
+
+def kept(evidence: Evidence) -> dict[str, HostSoak]:
+    """What the journals of a run tell, by host; a host whose journal cannot be read is left out. Raises Damaged."""
+    soaked = Soaked(replay(evidence))
+    for host in sorted({str(line["host"]) for line in evidence.notes(TAKEN)}):
+        with contextlib.suppress(CannotTell):
+            soaked.host(host)
+    return soaked.known
+
+
+def _facts(evidence: Evidence, host: str, numbers: Iterable[int]) -> HostSoak:
+    """What segments in the evidence tell. Raises CannotTell, UnreadableOutput."""
+
+    def segments() -> Iterator[soak_journal.Segment]:
+        for number in numbers:
+            kept = evidence.answer(number)
+            if isinstance(kept, StoredFailure):
+                raise kept.error()
+            try:
+                segment = soak_journal.parse(kept.stdout.decode("utf-8", "surrogateescape"))
+            except UnreadableOutput:
+                if MASK not in kept.stdout:
+                    raise
+                raise Unreadable(
+                    say(
+                        "{host}: the journal of the soak held a secret, which was masked before it was kept: its lines can no longer be "
+                        "proved. Take the secret out of what the soak runs and prints, and soak again",
+                        host=host,
+                    )
+                ) from None
+            yield segment
+
+    return condense(track(*gather(segments())))
+
+
+def _host(folder: Path, host: str, numbers: list[int]) -> HostSoak | None:
+    """The facts of one host, in a process of its own; None where they cannot be told."""
+    try:
+        return _facts(Evidence.open(folder), host, numbers)
+    except (KvgateError, UnreadableOutput):
+        return None
 
 
 def _key(number: int) -> str:

@@ -291,6 +291,11 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "argv": sys.argv[1:],
         "simulated": prepared.inventory.rack.simulated,
         "attempt": run.attempt,
+        "revision": run.revision,
+        "ticket": run.ticket_digest,
+        "operator": run.operator,
+        "machine": run.host,
+        "started": run.started,
     }
     return Evidence.create(prepared.options.evidence, run.id, start)
 

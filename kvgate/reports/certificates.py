@@ -27,6 +27,9 @@ TITLES: Mapping[str, Phrase] = {
     "hosts": say("hosts"),
     "origin": say("origin"),
     "judgement": say("judgement"),
+    "numbers": say("numbers"),
+    "attempts": say("attempts"),
+    "waivers": say("waivers"),
 }
 
 _SHOWN = 12

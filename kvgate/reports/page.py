@@ -18,7 +18,7 @@ from kvgate.gate.session import GateSession
 from kvgate.reports import basis, charts, sections
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections import experiment, soak
+from kvgate.reports.sections import alone, experiment, soak
 from kvgate.reports.sections.section import Grid, Section
 
 _PAGES = Path(__file__).parent / "pages"
@@ -75,6 +75,7 @@ def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> P
     found = [_verdicts(session, decision.verdicts, read)]
     if session.tried is not None:
         found += sections.of(session.tried, read)
+        found += alone.sections(session, session.tried, read)
         found += experiment.sections(session, session.tried, read)
     found += soak.sections(session.soaks, read)
     found += _earlier(session, history, read)

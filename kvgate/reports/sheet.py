@@ -48,8 +48,11 @@ class Section:
     lines: Sequence[str] = ()
 
 
-def sheet(found: Examination, name: str, read: Reader) -> str:
-    """Return the page. Raises ValueError for what is no certificate: nothing is printed of it."""
+def sheet(found: Examination, name: str, read: Reader, drawn: bytes | None = None) -> str:
+    """Return the page. ``drawn`` is a picture (SVG) of what was decided on, for a page of its own.
+
+    Raises ValueError for what is no certificate: nothing is printed of it.
+    """
     envelope, certificate = found.envelope, found.certificate
     if envelope is None or certificate is None:
         raise ValueError("this is no certificate")
@@ -78,6 +81,12 @@ def sheet(found: Examination, name: str, read: Reader) -> str:
             party=_party(found),
         ),
         recipe=recipe(name, envelope.digest, _party(found), number=1),
+        picture="" if drawn is None else drawn[drawn.index(b"<svg") :].decode("utf-8"),
+        picture_title=read("The soak, minute by minute"),
+        picture_text=read(
+            "Drawn from the evidence whose head this certificate carries ({head}); the picture itself was not signed.",
+            head=predicate.evidence.head[:16],
+        ),
     )
 
 

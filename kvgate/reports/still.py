@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.patches import Patch
 
 from checks.soak.facts import HostSoak
@@ -15,7 +16,7 @@ from kvgate.reports.charts import COLOURS
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections.soak import STATES
 
-#: Looked through in this order for letters; a machine without Chinese fonts shows boxes, never a failure.
+#: Looked through in this order for letters; letters are text in the picture, so that who views it needs the font.
 _FONTS = [
     "Noto Sans CJK SC",
     "WenQuanYi Micro Hei",
@@ -30,7 +31,7 @@ def picture(soaks: Mapping[str, HostSoak], read: Reader) -> bytes:
     """The picture as SVG; the same facts give the same bytes. Raises ValueError for no soak."""
     if not soaks:
         raise ValueError("no soak to draw")
-    with mpl.rc_context({"font.family": _FONTS, "font.size": 8, "svg.hashsalt": "kvgate", "svg.fonttype": "none"}):
+    with mpl.rc_context({"font.family": _there(), "font.size": 8, "svg.hashsalt": "kvgate", "svg.fonttype": "none"}):
         figure = Figure(figsize=(7.5, 1.2 + 0.25 * len(soaks) + 1.8), layout="constrained")
         above, below = figure.subplots(2, 1, height_ratios=[0.6 + 0.25 * len(soaks), 1.8], sharex=True)
         _states(above, soaks, read)
@@ -43,6 +44,12 @@ def picture(soaks: Mapping[str, HostSoak], read: Reader) -> bytes:
         raw = io.BytesIO()
         figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None})
     return raw.getvalue()
+
+
+def _there() -> list[str]:
+    """Fonts of this machine, in order: of one that is not there the library would speak at each letter."""
+    known = set(fontManager.get_font_names())
+    return [name for name in _FONTS if name in known] or ["DejaVu Sans"]
 
 
 def _states(axes: mpl.axes.Axes, soaks: Mapping[str, HostSoak], read: Reader) -> None:

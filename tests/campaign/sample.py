@@ -21,7 +21,8 @@ from kvgate.campaign.standing import Campaign
 from kvgate.certificates import trust
 from kvgate.certificates.decision import Previous
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.issue import Judgement, certificate
+from kvgate.certificates.issue import certificate
+from kvgate.certificates.proven import Again, Judgement
 from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
 from kvgate.gate.session import GateSession
@@ -168,8 +169,9 @@ class Site:
         )
         self.keep("certificate", made.sealed(), *(parties or ("vendor", "customer")), run=run.id)
 
-    def _recorded(self, run: RunRecord) -> dict[Owed, Verdict]:
-        return {item: row.verdict for item, row in self.ledger.recorded(run).items()}
+    def _recorded(self, run: RunRecord) -> dict[Owed, Again]:
+        rows = self.ledger.recorded(run)
+        return {item: Again(row.verdict, row.evidence, row.basis) for item, row in rows.items()}
 
     def passed(self, gate: str) -> RunRecord:
         """One attempt that passes and is certified by both."""

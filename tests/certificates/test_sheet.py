@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kvgate.certificates import envelope
+from kvgate.certificates.examine import Asked, examine
+from kvgate.reports.messages import Reader
+from kvgate.reports.sheet import sheet as printed
+from kvgate.reports.still import picture
 from tests.certificates.conftest import Desk
+from tests.soak.example import soaks
 
 
 def sheet(desk: Desk, lang: str = "en", **env: str) -> str:
@@ -91,3 +97,20 @@ def test_it_is_one_sheet_however_much_there_is_to_say(stopped: Desk, lang: str) 
     subprocess.run([*words, f"file://{stopped.folder}/page.html"], capture_output=True, check=True, timeout=100)
     pdf = (stopped.folder / "page.pdf").read_bytes()
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+
+
+def test_a_soak_is_drawn_on_a_page_of_its_own_and_no_other_evidence_is(final: Desk) -> None:
+    words = ("sheet", final.certificate, "--evidence")
+    assert final.kvgate(*words, final.folder / "var/evidence").exit_code == 0
+    plain = sheet(final)
+    assert '<section class="picture">' not in plain  # G1 has no soak
+    found = examine(final.certificate.read_bytes(), Asked(datetime.now(UTC), None))
+    drawn = printed(found, "G4.json", Reader("en"), picture(soaks(), Reader("en")))
+    assert '<section class="picture">' in drawn
+    assert "the picture itself was not signed" in drawn
+    assert drawn.count("<svg") == plain.count("<svg") + 1
+    journal = final.folder / "var/evidence" / final.runs[-1] / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-50])
+    refused = final.kvgate(*words, final.folder / "var/evidence")
+    assert refused.exit_code == 4
+    assert "is not the evidence that was sealed" in refused.stderr

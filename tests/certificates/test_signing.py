@@ -33,7 +33,14 @@ def test_a_pass_is_certified_co_signed_and_verified(passed: Desk) -> None:
     told = json.loads(shown.stdout)
     assert (told["holds"], told["state"], told["decision"], told["attempt"]) == (True, "FINAL", "PASS", 2)
     assert {one["party"] for one in told["signed"]} == {"vendor", "customer"}
-    assert [one["check"] for one in told["checks"]][-5:] == ["evidence", "basis", "hosts", "origin", "judgement"]
+    assert [one["check"] for one in told["checks"]][-6:] == [
+        "evidence",
+        "basis",
+        "hosts",
+        "origin",
+        "judgement",
+        "numbers",
+    ]
     found = decision.read(envelope.load(passed.certificate)).predicate
     assert [(one.run, one.outcome, one.attempt) for one in found.attempts] == [(first, "UNDECIDED", 1)]
 

@@ -123,9 +123,9 @@ class Site:
         path.write_text(text.replace(old, new, 1), "utf-8")
 
     def serve_nothing(self) -> None:
-        """Take the section of the serving engines out of the inventory: its arms need hosts that may be asked everything."""
-        text, found = re.subn(r"(?m)^serving:\n(?:[ \n].*\n?)+", "", self.inventory.read_text("utf-8"))
-        assert found == 1
+        """Take the sections of engines and soak out of the inventory: both need hosts that may be asked everything."""
+        text, found = re.subn(r"(?m)^(?:serving|soak):\n(?:[ \n].*\n?)+", "", self.inventory.read_text("utf-8"))
+        assert found == 2
         self.inventory.write_text(text, "utf-8")
 
 

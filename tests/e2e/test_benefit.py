@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kvgate.evidence.store import Evidence
+from kvgate.gate.baseline import BASELINE, Baseline
 from lab.load.host import LoadHost
 from lab.serving.host import ServingHost
 from tests.e2e.site import ROOT, Site, clauses, outcomes, served, until
@@ -77,13 +78,33 @@ def test_the_main_gate_survives_kill_9_without_repeating_a_round(site: Site) -> 
     ended = site.call(site.command("--allow-load", "--only-stale", gate="G3"), limit=600)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "goes on with run" in ended.stderr
-    assert clauses(outcomes(site.show(str(run["run"]))), "PASS") >= {"G3.1.1", "G3.2.2", "G3.3.1", "G3.4.1", "G3.5.1"}
+    assert clauses(outcomes(site.show(str(run["run"]))), "PASS") >= {
+        "G3.1.1", "G3.2.2", "G3.2.4", "G3.3.1", "G3.4.1", "G3.5.1",
+    }  # fmt: skip
     whole = rounds(site, str(run["run"]))
     assert whole[: len(kept)] == kept
     assert len(set(whole)) == len(whole), "no round was made twice"
     assert [name for name, _ in whole].count("serving.paired:tp8:c8") == 5
     assert not host.running, "no engine is left up"
     assert not any(host.stores.values()), "and nothing in the stores"
+
+
+def test_it_compares_with_the_certified_baseline_that_its_own_evidence_holds(site: Site) -> None:
+    runs = {str(run["gate"]): str(run["run"]) for run in site.runs()}
+    with Evidence.open(site.evidence / runs["G3"]) as evidence:
+        (note,) = evidence.notes(BASELINE)
+        then = Baseline(evidence)("G2.6.1", "tp8/c8")
+    assert note["run"] == runs["G2"], "taken over once, by the first of two sittings"
+    assert then is not None
+    assert str(then.measured) == measured(site, runs["G2"], "G2.6.1")
+    assert " -> " in measured(site, runs["G3"], "G3.2.4")
+    again = site.kvgate("judge", runs["G3"], "--json")
+    assert again.returncode == 0, again.stderr
+
+
+def measured(site: Site, run: str, clause: str) -> str:
+    (found,) = [one for one in site.show(run)["verdicts"] if (one["clause"], one["subject"]) == (clause, "tp8/c8")]
+    return str(found["measured"])
 
 
 def test_its_report_stands_on_the_rounds_of_both_sittings(site: Site, tmp_path: Path) -> None:

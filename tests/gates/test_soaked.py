@@ -16,7 +16,7 @@ from kvgate.gate.ask import Asked, Rehearsal, Rehearsed
 from kvgate.gate.soaked import Soaked
 from lab.soak.journal import segments
 from lab.soak.plan import plan
-from lab.soak.trouble import Away
+from lab.soak.trouble import Away, Record
 from tests.campaign.sample import Site
 from tests.certificates.conftest import Keys
 from tests.gates.soaking import read
@@ -116,3 +116,26 @@ def test_hours_that_are_none_are_certified_on_no_real_rack(tmp_path: Path) -> No
         session.finish()
         with pytest.raises(NotAllowed, match="time-scaled") if refused else nullcontext():
             site.certify(site.last())
+
+
+def test_many_hosts_are_read_side_by_side_to_the_same_facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evidence = Evidence.create(tmp_path, "run", {"gate": "G4"})
+    one = Soaked(Answers(evidence))
+    texts = {host: segments(plan(host, "node", 2, 960, 120), 5) for host in ("node-01", "node-02", "node-03")}
+    texts["node-03"][0] = texts["node-03"][0].replace('"rx_missed_errors":0', '"rx_missed_errors":1', 1)
+    for host, parts in texts.items():
+        one.keep(host, [part.encode() for part in parts])
+    monkeypatch.setattr("kvgate.gate.soaked._LARGE", 1)
+    many = Soaked(again(evidence))
+    for host in ("node-01", "node-02"):
+        assert many.host(host) == read(texts[host])
+    with pytest.raises(Unreadable, match="does not follow"):
+        many.host("node-03")
+
+
+def test_a_secret_in_a_journal_is_masked_and_said_to_be_the_reason(tmp_path: Path) -> None:
+    soaked = Soaked(Answers(Evidence.create(tmp_path, "run", {"gate": "G4"})))
+    texts = segments(plan("node-01", "node", 0.1, 960, 60), 5, (Record(100, "app: password=hunter2hunter2"),))
+    soaked.keep("node-01", [text.encode() for text in texts])
+    with pytest.raises(Unreadable, match="held a secret"):
+        soaked.host("node-01")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from checks.load import running
+from kvgate.evidence.mask import Masker
 from tests.soak.hosted import CHEAP, ask, events, kill, lay_out, lines, plan, ticks, until
 
 
@@ -220,6 +221,18 @@ def test_loads_keep_their_rhythm_their_limit_and_their_lines(soaking: Path) -> N
     )
     assert "No such file" in events(found, "load", "absent")[0]["why"]
     assert any(one["event"] == "missed" for one in events(found, "load", "slow"))
+
+
+def test_a_secret_that_a_load_prints_never_stands_in_the_journal(soaking: Path, tmp_path: Path) -> None:
+    said = "password=hunter2hunter2"
+    loads = [{"name": "talks", "argv": ["sh", "-c", f"echo {said}; echo {said} >&2", said], "limit": 60}]
+    lay_out(soaking, plan(seconds=60, loads=loads))
+    ask(soaking, "start")
+    until(lambda: ask(soaking, "status")["state"] == "ended")
+    raw = b"".join(path.read_bytes() for path in sorted(soaking.glob("journal-*.jsonl")))
+    assert b"hunter2" not in raw
+    assert [one["stdout"] for one in events(lines(soaking), "load", "talks")[1:]] == ["password=[masked]\n"]
+    assert Masker().mask(raw) == (raw, 0)  # what the evidence keeps is what the worker wrote, to the byte
 
 
 def test_a_tool_that_hangs_or_is_missing_is_said_in_its_tick_and_stops_nothing(soaking: Path) -> None:

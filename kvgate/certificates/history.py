@@ -1,0 +1,84 @@
+"""A certificate against a ledger that knows its run: attempts before it, its start ticket, its place in the decision log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from checks.phrase import Phrase, listed, say
+from checks.verdict import Outcome
+from kvgate.certificates.decision import Attempt, Certificate
+from kvgate.certificates.examine import Check
+from kvgate.errors import Refused
+from kvgate.ledger.chain import GENESIS
+from kvgate.ledger.repository import Ledger
+from kvgate.ledger.rows import RunRecord
+
+
+def attempts_before(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
+    """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
+    for other in ledger.runs(gate=run.gate):
+        same = other.campaign == run.campaign or other.fingerprint == run.fingerprint
+        if not same or other.seq >= run.seq:
+            continue
+        standing = ledger.outcome(other)
+        entries = [one for one in ledger.decisions(other) if one.judgement == 1]
+        yield Attempt(
+            campaign=other.campaign,
+            attempt=other.attempt,
+            run=other.id,
+            outcome=standing.outcome.value,
+            state=other.state,
+            started=other.started,
+            ended=other.ended or "",
+            ticket=other.ticket_digest,
+            decision=entries[-1].hash if entries else "",
+        )
+
+
+def counted(certificate: Certificate, ledger: Ledger) -> Check:
+    """Compare what a certificate says of the run's history with a ledger; UNDECIDED where the ledger has not this run."""
+    found = certificate.predicate
+    try:
+        run = next((one for one in ledger.runs(gate=found.gate) if one.id == found.run), None)
+        if run is None:
+            return Check("attempts", Outcome.UNDECIDED, say("the ledger has no run {run}", run=found.run))
+        wrong = [*_unlike(certificate, run, ledger)]
+    except Refused as error:
+        return Check("attempts", Outcome.UNDECIDED, error.phrase)
+    if wrong:
+        return Check("attempts", Outcome.STOP, listed(wrong))
+    told = say(
+        "attempt {number}; {count} before it, all of them in the ledger",
+        number=found.attempt,
+        count=len(found.attempts),
+    )
+    return Check("attempts", Outcome.PASS, told)
+
+
+def _unlike(certificate: Certificate, run: RunRecord, ledger: Ledger) -> Iterator[Phrase]:
+    found = certificate.predicate
+    if (found.campaign, found.attempt) != (run.campaign, run.attempt):
+        yield say(
+            "signed as attempt {signed} of {campaign}, the ledger has it as attempt {number} of {there}",
+            signed=found.attempt, campaign=found.campaign, number=run.attempt, there=run.campaign,
+        )  # fmt: skip
+    if found.ticket != run.ticket_digest:
+        yield say("another start ticket than the ledger has")
+    signed, there = {one.run: one for one in found.attempts}, {one.run: one for one in attempts_before(ledger, run)}
+    for name in dict.fromkeys((*there, *signed)):
+        if signed.get(name) != there.get(name):
+            yield _attempt(signed.get(name), there.get(name))
+    log = {0: GENESIS, **{entry.seq: entry.hash for entry in ledger.decisions()}}
+    for seq, value in ((found.entry.seq, found.entry.hash), (found.log.seq, found.log.hash)):
+        if log.get(seq) != value:
+            yield say("entry {seq} of the decision log is another one in the ledger", seq=seq)
+            return
+
+
+def _attempt(signed: Attempt | None, there: Attempt | None) -> Phrase:
+    if there is None:
+        return say("it counts run {run}, which the ledger does not have before it", run=signed.run if signed else "-")
+    told = {"run": there.run, "outcome": there.outcome, "state": there.state}
+    if signed is None:
+        return say("it does not count run {run}, which the ledger has before it: {outcome}, {state}", **told)
+    return say("it says of run {run} something else than the ledger: {outcome}, {state}", **told)
