@@ -14,7 +14,6 @@ from checks.phrase import Phrase, say
 from checks.probe import Probe
 from checks.trial import Live, Step, Trial
 
-
 _PASSED = ("port_xmit_data", "port_rcv_data")
 
 
