@@ -12,7 +12,7 @@ from checks.soak.gauges import Gauge
 from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.requests import Hour, Requests
 from checks.statistics.changes import changes
-from checks.statistics.steadiness import trend
+from checks.statistics.steadiness import FEWEST, trend
 from checks.verdict import Outcome, Quantity, Verdict
 
 _NAMED = 4
@@ -125,7 +125,7 @@ def _steady(
         nonlocal told_of
         del soak
         mine = [one for one in hours if one.seconds >= _SHORTEST]
-        if len(mine) < least:
+        if len(mine) < max(least, FEWEST):
             note = say(
                 "{host} at concurrency {level}: {count} hours, too few for a trend",
                 host=host,
@@ -229,12 +229,12 @@ def _leak(
         return why
     found: list[tuple[float, Gauge]] = []
     for one, sign in rows:
-        if len(one.hours) < least or median(value for _, value in one.hours) <= 0:
+        if len(one.hours) < max(least, FEWEST) or median(value for _, value in one.hours) <= 0:
             continue
         drift = trend([float(hour) for hour, _ in one.hours], [value for _, value in one.hours])
         found.append((sign * drift.change_percent, one))
     if not found:
-        return Verdict.undecided(say("fewer than {least} hours of values", least=least), required)
+        return Verdict.undecided(say("fewer than {least} hours of values", least=max(least, FEWEST)), required)
     worst, one = max(found, key=lambda pair: pair[0])
     measured = say(
         "{stream} {subject} {field}: {worst:+.2f} %",

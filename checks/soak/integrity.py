@@ -190,16 +190,29 @@ def ends_as_it_began(soak: HostSoak, streams: Sequence[str]) -> Verdict:
     """What was there at the begin is there at the end and stands as it stood: controllers, paths, ports, mounts."""
     required = say("the last sample tells the same as the first")
     differ: list[Phrase | str] = []
+    untold: list[str] = []
     for key in sorted({*soak.first, *soak.final}):
         before, after = soak.first.get(key, "-"), soak.final.get(key, "-")
         if before != after:
             stream, subject, field = key
+            if (
+                field
+                and all((stream, subject, "") in sample for sample in (soak.first, soak.final))
+                and "-" in (before, after)
+            ):
+                untold.append(
+                    f"{stream} {subject} {field}"
+                )  # it is there, and one of the samples does not say what it is
+                continue
             differ.append(
                 say("{stream} {subject} {field}: {before} -> {after}", stream=stream, subject=subject, field=field or "-",
                     before=before, after=after)
             )  # fmt: skip
     if differ and not soak.running:
         return Verdict.of(False, joined(differ[:_NAMED]), required, quantities=count("differences", len(differ)))
+    if untold and not soak.running:
+        note = say("the first or the last sample does not tell {what}", what=", ".join(untold[:_NAMED]))
+        return Verdict.undecided(note, required)
     missing = [stream for stream in streams if not any(key[0] == stream for key in soak.first)]
     if missing:
         return Verdict.undecided(

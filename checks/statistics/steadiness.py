@@ -53,6 +53,10 @@ def variation_percent(values: Sequence[float]) -> float:
     return float(data.std(ddof=1)) / mean * 100
 
 
+#: Points that a trend needs at least.
+FEWEST = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Trend:
     """Theil-Sen slope a unit of time, what it adds up to over the whole span in percent of the median, and Mann-Kendall's p."""
@@ -67,8 +71,8 @@ def trend(times: Sequence[float], values: Sequence[float]) -> Trend:
 
     Raises ValueError for fewer than three points, lists of different length, times that all agree, a median not positive.
     """
-    if len(times) != len(values) or len(values) < 3:
-        raise ValueError(f"{len(times)} times and {len(values)} values, wanted as many of both, at least 3")
+    if len(times) != len(values) or len(values) < FEWEST:
+        raise ValueError(f"{len(times)} times and {len(values)} values, wanted as many of both, at least {FEWEST}")
     from scipy import stats  # a second of imports that a plan needs not
 
     when, data = finite(times), finite(values)

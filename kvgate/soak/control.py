@@ -21,7 +21,7 @@ from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Answer, Command, Transport
 
 _STOP = 120.0
-_START = 60.0
+_START = 100.0
 
 
 @dataclass(frozen=True)

@@ -33,15 +33,14 @@ def test_a_soak_outlives_the_operator_a_lost_path_and_a_power_cut_and_says_all_o
 ) -> None:
     array, node = rack.machine("array"), rack.machine("node")
     began = time.monotonic()
-    started = site.soak("start", "--allow-load", "--json")
-    assert {one["state"] for one in _hosts(started)} == {"running"}, started.stdout + started.stderr
+    asked(site, "start", "--allow-load")
+    _until(lambda: _states(site) == {"array": "running", "node": "running"}, 300)
     for machine in (array, node):
         (unit,) = machine.ssh(_UNITS).stdout.split()
         assert f"MemoryMax={512 * 2**20}" in machine.ssh(f"systemctl show -p MemoryMax {unit}").stdout
     note.append(f"one transient unit of systemd on each machine ({unit})")
     _operator_killed(site)
-    again = site.soak("start", "--allow-load", "--json")
-    assert {one["did"] for one in _hosts(again)} == {"attached"}, again.stdout
+    assert {one["did"] for one in asked(site, "start", "--allow-load")} == {"attached"}
     _minutes(began, 2)
     for up in (False, True):
         for machine in (array, node):
@@ -49,16 +48,14 @@ def test_a_soak_outlives_the_operator_a_lost_path_and_a_power_cut_and_says_all_o
         time.sleep(60)
     _minutes(began, 6)
     node.cut_power()
-    assert {one["host"]: one["state"] for one in _hosts(site.soak("status", "--json"))} == {
-        "array": "running", "node": "unknown",
-    }  # fmt: skip
+    assert _states(site) == {"array": "running", "node": "unknown"}
     rack.start(node)
-    states = {one["host"]: (one["state"], one["rebooted"]) for one in _hosts(site.soak("status", "--json"))}
+    states = {one["host"]: (one["state"], one["rebooted"]) for one in asked(site, "status")}
     assert states == {"array": ("running", False), "node": ("vanished", True)}
-    resumed = {one["host"]: one["did"] for one in _hosts(site.soak("start", "--allow-load", "--json"))}
+    resumed = {one["host"]: one["did"] for one in asked(site, "start", "--allow-load")}
     assert resumed == {"array": "attached", "node": "resumed"}
     note.append(f"resumed after a power cut, {(time.monotonic() - began) / 60:.0f} min after the begin")
-    _until(lambda: {one["state"] for one in _hosts(site.soak("collect", "--json"))} == {"ended"}, 3600)
+    _until(lambda: {one["state"] for one in asked(site, "collect")} == {"ended"}, 3600)
     note.append(f"ended after {(time.monotonic() - began) / 60:.0f} min")
     for machine in (array, node):
         assert not machine.ssh(f"{_UNITS}; pgrep -a fio; ls -d /mnt/fx100/.kvgate-soak 2>/dev/null").stdout.strip()
@@ -74,11 +71,14 @@ def test_every_clause_of_g4_reads_it_and_what_happened_stops_what_is_about_it(
         for (clause, subject), one in found.items()
     }
     (KEPT / "soak.json").write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    assert found["G4.2.6", "node"].outcome is Outcome.STOP
-    assert found["G4.2.7", "node"].outcome is Outcome.STOP
-    assert found["G4.2.7", "array"].outcome is Outcome.STOP
-    assert found["G4.4.1", "rack"].outcome is Outcome.PASS
-    assert found["G4.1.2", "node"].outcome is not Outcome.PASS
+    for clause in ("G4.1.2", "G4.2.6", "G4.2.7"):  # interrupted, a path lost, a link down: on both ends
+        for host in ("array", "node"):
+            assert found[clause, host].outcome is Outcome.STOP, (clause, host, str(found[clause, host].measured))
+    assert found["G4.4.4", "array"].outcome is Outcome.PASS, str(found["G4.4.4", "array"].measured)
+    assert (
+        found["G4.4.1", "rack"].outcome is not Outcome.STOP
+    )  # the pass that the power cut ended tells nothing of blocks
+    assert "passes: 0" not in str(found["G4.4.1", "rack"].measured)
     counts = {kind: sum(one.outcome is kind for one in found.values()) for kind in Outcome}
     note.append(", ".join(f"{count} {kind}" for kind, count in counts.items()))
 
@@ -129,10 +129,19 @@ def _operator_killed(site: RackSite) -> None:
     assert watching.wait() == -signal.SIGKILL
 
 
-def _hosts(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    assert done.stdout, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)["hosts"]
-    return found
+def asked(site: RackSite, *words: str) -> list[dict[str, Any]]:
+    """What `kvgate soak` says of each host. A busy machine may answer none in time (exit status 6): then it is asked again."""
+    for _ in range(5):
+        done = site.soak(*words, "--json")
+        if done.stdout:
+            found: list[dict[str, Any]] = json.loads(done.stdout)["hosts"]
+            return found
+        assert done.returncode == 6, done.stderr
+    raise AssertionError(done.stderr)
+
+
+def _states(site: RackSite) -> dict[str, str]:
+    return {one["host"]: one["state"] for one in asked(site, "status")}
 
 
 def _minutes(began: float, minutes: float) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from .journal import segments
 from .times import boot_id, living, now
 
-_STARTS = 10.0  # seconds that a worker has to say that it is there
+_STARTS = 45.0  # seconds that a worker has to say that it is there: a host under load lends Python no more
 _STOPS = 75.0  # seconds that it has to end: its loads get TERM first
 _QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 

@@ -19,8 +19,6 @@ _NO_DISK = re.compile(r"(loop|ram|sr|fd|zram|nbd)\d+")
 _NO_PORT = re.compile(
     r"lo|(veth|docker|br-|cali|virbr|tap|flannel|cni|ifb|dummy|sit|tunl|ip6tnl|gre|erspan|ip_vti|ip6_vti).*"
 )
-#: Ticks between two lines that carry what hardly ever changes.
-_SELDOM = 60
 
 
 def text(path: str) -> str | None:
@@ -110,8 +108,9 @@ def nvme(config: Config, tick: int) -> Values:
     for name in names("/sys/class/nvme"):
         base = f"/sys/class/nvme/{name}"
         inside = names(base)
-        wanted = ["state", "transport", *(one for one in inside if one.endswith("_count"))]
-        found[name] = _files(base, wanted + (["serial", "address", "subsysnqn"] if tick % _SELDOM == 0 else []))
+        counts = [one for one in inside if one.endswith("_count")]
+        # Who it is stands in every sample: the last one is compared with the first, and a name may come back as another.
+        found[name] = _files(base, ["state", "transport", "serial", "address", "subsysnqn", *counts])
         for path in inside:
             if re.fullmatch(r"nvme\d+c\d+n\d+", path):
                 found[path] = _files(f"{base}/{path}", ["ana_state"])
