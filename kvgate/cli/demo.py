@@ -32,8 +32,7 @@ from kvgate.reports.messages import Reader, language
 from lab import order
 from lab.faults import chinese, every
 from lab.rack import SOAKED, EmbeddedRack, build
-from lab.soak.faults import FAULTS as SOAK_FAULTS
-from lab.soak.faults import every as soak_faults
+from lab.soak.faults import EMBEDDED
 
 #: Gates that this version runs.
 GATES = tuple(gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir())
@@ -65,7 +64,7 @@ def _rack(
                 count=nodes + 1,
             )
         )
-    known = {**every(), **soak_faults()}
+    known = [*every(), *(one.name for one in EMBEDDED)]
     if (stranger := next((name for name in faults if name not in known), None)) is not None:
         raise NotAllowed(
             say(
@@ -115,7 +114,7 @@ def list_faults(as_json: bool) -> None:
                 "fault": one.name, "on": SOAKED, "platform": None, "stops": sorted(one.stops), "undecided": sorted(one.undecided),
                 "text": one.text,
             }
-            for one in SOAK_FAULTS
+            for one in EMBEDDED
         ]  # fmt: skip
         click.echo(json.dumps(faults, ensure_ascii=False))
         return
@@ -140,7 +139,7 @@ def list_faults(as_json: bool) -> None:
             " ".join(sorted(one.undecided)),
             one.zh if read.lang == "zh" else one.text,
         )
-        for one in SOAK_FAULTS
+        for one in EMBEDDED
     ]
     heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))

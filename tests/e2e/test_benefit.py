@@ -17,6 +17,8 @@ from tests.e2e.site import ROOT, Site, clauses, outcomes, served, until
 
 PARTIES = ("vendor", "customer")
 
+pytestmark = pytest.mark.timeout(900)  # two gates are passed before the first test
+
 
 def certified(site: Site, gate: str) -> None:
     """Pass a gate, and have both parties sign that."""
