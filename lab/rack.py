@@ -23,7 +23,7 @@ from lab.load.host import LoadHost
 from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
-from lab.soak.faults import every as soak_faults
+from lab.soak.faults import EMBEDDED
 from lab.soak.trouble import Trouble as SoakTrouble
 from lab.soak.worker import SoakHost
 
@@ -82,7 +82,7 @@ def build(
 
     ``nfs``: every node mounts an export of the array too, as it does where a fault needs that.
     """
-    known, soaked = every(), soak_faults()
+    known, soaked = every(), {fault.name: fault for fault in EMBEDDED}
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
     for name in faults:

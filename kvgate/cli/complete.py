@@ -72,11 +72,11 @@ def faults(context: click.Context, parameter: click.Parameter, begun: str) -> li
     """Faults of the embedded rack."""
     del context, parameter
     from lab.faults import chinese, every
-    from lab.soak.faults import FAULTS
+    from lab.soak.faults import EMBEDDED
 
     said = chinese() if language().startswith("zh") else {}
     words = [(fault.name, said.get(fault.name, fault.text)) for fault in every().values()]
-    words += [(one.name, one.zh if said else one.text) for one in FAULTS]
+    words += [(one.name, one.zh if said else one.text) for one in EMBEDDED]
     return _offer(words, begun)
 
 

@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from checks.phrase import say
+from kvgate.certificates.trust import VENDOR
 from kvgate.cli import complete, speech
 from kvgate.cli.demo_parties import go_on
-from kvgate.cli.demo_signing import certify_newest, make_keys
+from kvgate.cli.demo_signing import certify_newest, make_keys, make_pairs
 from kvgate.cli.demo_soak import soaked
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed
@@ -31,8 +32,7 @@ from kvgate.reports.messages import Reader, language
 from lab import order
 from lab.faults import chinese, every
 from lab.rack import SOAKED, EmbeddedRack, build
-from lab.soak.faults import FAULTS as SOAK_FAULTS
-from lab.soak.faults import every as soak_faults
+from lab.soak.faults import EMBEDDED
 
 #: Gates that this version runs.
 GATES = tuple(gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir())
@@ -64,7 +64,7 @@ def _rack(
                 count=nodes + 1,
             )
         )
-    known = {**every(), **soak_faults()}
+    known = [*every(), *(one.name for one in EMBEDDED)]
     if (stranger := next((name for name in faults if name not in known), None)) is not None:
         raise NotAllowed(
             say(
@@ -114,7 +114,7 @@ def list_faults(as_json: bool) -> None:
                 "fault": one.name, "on": SOAKED, "platform": None, "stops": sorted(one.stops), "undecided": sorted(one.undecided),
                 "text": one.text,
             }
-            for one in SOAK_FAULTS
+            for one in EMBEDDED
         ]  # fmt: skip
         click.echo(json.dumps(faults, ensure_ascii=False))
         return
@@ -139,7 +139,7 @@ def list_faults(as_json: bool) -> None:
             " ".join(sorted(one.undecided)),
             one.zh if read.lang == "zh" else one.text,
         )
-        for one in SOAK_FAULTS
+        for one in EMBEDDED
     ]
     heads = (read("fault"), read("breaks"), read("platform"), "STOP", "UNDECIDED", read("what is wrong"))
     terminal.console(sys.stdout).print(terminal.listing(rows, *heads))
@@ -252,6 +252,7 @@ def _gate(gate: str, inventory: Path, var: Path) -> int:
         "--inventory",
         str(inventory),
         *(["--allow-load"] if gate != "G1" else []),
+        *("--key", str(var / "demo" / "keys" / VENDOR), "--party", VENDOR),
     ]
     command += ["--ledger", f"sqlite:///{var / 'kvgate.db'}", "--evidence", str(var / "evidence")]
     command += ["--soaks", str(var / "soak")] if gate == "G4" else []
@@ -309,6 +310,7 @@ def serve(
     stop = threading.Event()
     with _rack(nodes, platform, faults, port, nfs=nfs) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
+        make_pairs(file.parent / "keys")
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
         click.echo(read("{count} hosts up; inventory {path}; Ctrl-C ends them", count=len(rack.hosts), path=str(file)))

@@ -28,16 +28,19 @@ SHORTEST = 4
 class Pattern:
     """One kind of secret; group 1 of ``shape`` is kept, the rest becomes the mask.
 
-    ``signs`` are lower-case words of which one is in every match: text without them is not searched.
+    ``signs`` are lower-case words of which one is in every match, followed by ``after``: text without them is not searched.
     """
 
     name: str
     signs: tuple[bytes, ...]
     shape: re.Pattern[bytes]
+    after: bytes = b""
 
 
-def _pattern(name: str, signs: tuple[bytes, ...], shape: bytes, flags: int = re.IGNORECASE) -> Pattern:
-    return Pattern(name, signs, re.compile(shape, flags))
+def _pattern(
+    name: str, signs: tuple[bytes, ...], shape: bytes, flags: int = re.IGNORECASE, after: bytes = b""
+) -> Pattern:
+    return Pattern(name, signs, re.compile(shape, flags), after)
 
 
 PATTERNS = (
@@ -73,6 +76,7 @@ PATTERNS = (
         rb"((?:password|passwd|passphrase|(?<![a-z0-9])(?:secret(?:[_-]?(?:access[_-]?)?key)?|api[_-]?key"
         rb"|access[_-]?key(?:[_-]?id)?|token|psk))(?:\s{0,3}=\s{0,3}|[\"']\s{0,9}:\s{0,9}|:\s?)[\"']?)"
         rb"(?!\[masked\]|(?:none|null|true|false|yes)\b)(?!\d+(?:\.\d+)?(?:[\s,;}\"']|$))[^\s\"',;&}]{3,}",
+        after=rb"(?:ord|d)?(?:[_-]?(?:access[_-]?)?key)?(?:[_-]?id)?(?:\s{0,3}=|[\"']\s{0,9}:|:)",
     ),
     _pattern("userinfo of a URL", (b"://",), rb"(://[^/\s:@\"']{0,256}:)(?!\[masked\]@)[^/\s@\"']{1,1000}(?=@)"),
     _pattern("AWS key", (b"akia", b"asia"), rb"()\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", 0),
@@ -92,7 +96,7 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str | bytes] = (), patterns: tuple[Pattern, ...] = PATTERNS) -> None:
         self._patterns = patterns
-        self._signs = tuple(sign for pattern in patterns for sign in pattern.signs)
+        self._signs = {sign: re.compile(re.escape(sign) + one.after) for one in patterns for sign in one.signs}
         self._secrets: list[bytes] = []
         for secret in secrets:
             self.register(secret)
@@ -113,7 +117,7 @@ class Masker:
             if found := data.count(secret):
                 data, count = data.replace(secret, MASK), count + found
         lower = data.lower()
-        signs = {sign for sign in self._signs if sign in lower}
+        signs = {sign for sign, whole in self._signs.items() if sign in lower and whole.search(lower)}
         if signs:
             for pattern in self._patterns:
                 if not signs.isdisjoint(pattern.signs):

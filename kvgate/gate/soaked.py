@@ -27,7 +27,7 @@ SEGMENT = Probe("soak.journal", ("cat", "journal"), soak_journal.parse)
 
 #: From so many bytes on, hosts are read by several processes; so many, that a laptop's memory holds what they read at once.
 _LARGE = 64 * 2**20
-_READERS = 3
+READERS = 3
 
 #: Kind of the journal line that says how many segments of a host were taken.
 TAKEN = "soak-journal"
@@ -86,12 +86,12 @@ class Soaked:
         if len(hosts) < 2 or sum(sizes) < _LARGE:
             return
         evidence.sync()
-        readers = min(_READERS, len(hosts), os.cpu_count() or 1)
+        readers = min(READERS, len(hosts), os.cpu_count() or 1)
         with ProcessPoolExecutor(readers, mp_context=get_context("spawn")) as pool:
             jobs = {host: pool.submit(_host, evidence.path, host, self.numbers(host)) for host in hosts}
             for host, job in jobs.items():
                 with contextlib.suppress(BrokenProcessPool):
-                    if (found := job.result()) is not None:
+                    if (found := job.result()) is not None and found.plan.host == host:
                         self._known[host] = found
 
     def _segments(self, host: str) -> int:

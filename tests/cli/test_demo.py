@@ -22,7 +22,7 @@ from lab.faults import every
 from lab.inventory import text
 from lab.order import rack
 from lab.rack import ADDRESS, fingerprint, host_key
-from lab.soak.faults import FAULTS
+from lab.soak.faults import EMBEDDED
 from tests.cli.conftest import ROOT, Kvgate, started
 
 SHIPPED = ROOT / "inventories" / "demo.yaml"
@@ -138,7 +138,7 @@ def test_what_cannot_be_served_is_refused(
 def test_every_fault_is_listed_with_who_must_notice(kvgate: Kvgate) -> None:
     shown = kvgate("demo", "--list-faults").stdout
     listed = json.loads(kvgate("demo", "--list-faults", "--json").stdout)
-    assert [one["fault"] for one in listed] == [*every(), *(one.name for one in FAULTS)]
+    assert [one["fault"] for one in listed] == [*every(), *(one.name for one in EMBEDDED)]
     clauses = agreements.read().acceptance.clauses
     for one in listed:
         assert one["fault"] in shown

@@ -123,6 +123,7 @@ def test_many_hosts_are_read_side_by_side_to_the_same_facts(tmp_path: Path, monk
     one = Soaked(Answers(evidence))
     texts = {host: segments(plan(host, "node", 2, 960, 120), 5) for host in ("node-01", "node-02", "node-03")}
     texts["node-03"][0] = texts["node-03"][0].replace('"rx_missed_errors":0', '"rx_missed_errors":1', 1)
+    texts["node-04"] = texts["node-02"]
     for host, parts in texts.items():
         one.keep(host, [part.encode() for part in parts])
     monkeypatch.setattr("kvgate.gate.soaked._LARGE", 1)
@@ -131,6 +132,8 @@ def test_many_hosts_are_read_side_by_side_to_the_same_facts(tmp_path: Path, monk
         assert many.host(host) == read(texts[host])
     with pytest.raises(Unreadable, match="does not follow"):
         many.host("node-03")
+    with pytest.raises(CannotTell, match="that of node-02"):
+        many.host("node-04")
 
 
 def test_a_secret_in_a_journal_is_masked_and_said_to_be_the_reason(tmp_path: Path) -> None:

@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from kvgate.errors import Damaged, NotAllowed
+from kvgate.evidence.store import Evidence, StoredAnswer
+from kvgate.gate.answers import Answers
+from kvgate.gate.soaked import Soaked
 from kvgate.soak.control import Control
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Command
@@ -191,3 +194,51 @@ def test_the_line_that_lays_out_the_worker_fits_any_host(control: Control) -> No
         assert len(line) < 100_000  # Linux takes no longer word than 131072 bytes
         assert "\n" not in line
     assert os.sysconf("SC_PAGE_SIZE") * 32 >= 131072
+
+
+#: Takes what was collected into the evidence of a run and reads it, again and again, as a gate that is killed at any moment.
+JUDGE = """
+import sys
+from pathlib import Path
+from kvgate.evidence.store import Evidence
+from kvgate.gate.answers import Answers
+from kvgate.gate.soaked import Soaked
+from kvgate.soak.store import Copy
+print("ready", flush=True)
+turn = 0
+while True:
+    turn += 1
+    with Evidence.create(Path(sys.argv[2]), f"run-{sys.argv[3]}-{turn}", {"gate": "G4"}) as evidence:
+        soaked = Soaked(Answers(evidence))
+        for host in ("array-a", "node-01"):
+            soaked.keep(host, (path.read_bytes() for _, path in Copy.listed(Path(sys.argv[1]) / host)))
+            soaked.host(host)
+"""
+
+
+def test_a_judge_that_is_killed_again_and_again_changes_nothing_and_the_next_one_counts_every_line_once(
+    control: Control, begin: Callable[..., Store], tmp_path: Path
+) -> None:
+    store = begin(bounds={"segment_bytes": 6_000}, seconds=240)
+    until(lambda: {one.state for one in control.collect(store)} == {"ended"}, 60)
+    before = {path: path.read_bytes() for path in store.path.rglob("journal-*.jsonl")}
+    chance = random.Random(9)
+    for turn in range(6):
+        argv = [sys.executable, "-c", JUDGE, str(store.path), str(tmp_path / "evidence"), str(turn)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE) as judge:
+            assert judge.stdout is not None
+            assert judge.stdout.readline() == b"ready\n"
+            time.sleep(chance.uniform(0.0, 0.6))
+            judge.send_signal(signal.SIGKILL)
+    assert {path: path.read_bytes() for path in store.path.rglob("journal-*.jsonl")} == before
+    evidence = Evidence.create(tmp_path / "evidence", "run", {"gate": "G4"})
+    soaked = Soaked(Answers(evidence))
+    for host in HOSTS:
+        soaked.keep(host, (path.read_bytes() for _, path in Copy.listed(store.path / host)))
+        whole = b"".join(path.read_bytes() for _, path in Copy.listed(store.path / host)).splitlines()
+        kept = b"".join(
+            answer.stdout for answer in evidence.answers() if isinstance(answer, StoredAnswer) and answer.host == host
+        ).splitlines()
+        assert kept == whole
+        assert [json.loads(line)["seq"] for line in kept] == list(range(1, len(whole) + 1))
+        assert not soaked.host(host).running
