@@ -18,6 +18,7 @@ from kvgate.gate.options import Options
 from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
+    from kvgate.campaign.order import Obstacle
     from kvgate.certificates.keys import Signer
     from kvgate.evidence.store import Evidence
     from kvgate.ledger.repository import Ledger
@@ -52,6 +53,7 @@ def allowed(
     """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
     rack = inventory.rack
     others = _other_names(ledger, inventory)
+    unsigned = _unsigned(options, ledger, rack.campaign, resumed)
     first = options.gate == "G1" and not others and not ledger.runs(rack.campaign)
     if first and options.key is None and options.party is None:  # nothing was signed that could be weighed
         return Allowed(ledger.head(), None)
@@ -63,7 +65,7 @@ def allowed(
     campaign = standing.read(ledger, rack.campaign, Documents(ledger, rack.campaign, trust, at))
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
     earlier = [standing.read(ledger, name, Documents(ledger, name, trust, at)) for name in others]
-    obstacles = [*opening.obstacles, *order.ended_elsewhere(earlier)]
+    obstacles = [*opening.obstacles, *order.ended_elsewhere(earlier), *unsigned]
     if obstacles:
         raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
@@ -78,6 +80,27 @@ def _other_names(ledger: Ledger, inventory: Inventory) -> list[str]:
         run for run in ledger.runs() if run.fingerprint == inventory.fingerprint and run.simulated is rack.simulated
     ]
     return [name for name in dict.fromkeys(run.campaign for run in same) if name != rack.campaign]
+
+
+def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | None) -> list[Obstacle]:
+    """Why a gate after G1 does not start without a signature: what it comes to could not be certified, and it makes load for hours."""
+    if options.gate == "G1":
+        return []
+    from kvgate.campaign import order, tickets
+
+    if resumed is None:
+        if options.key is not None or options.party is not None:
+            return []
+        why = say(
+            "nobody would sign its start ticket: the other party could not count it, and it could not be certified"
+        )
+        do = say("name a key and whose it is: --key FILE --party NAME (or KVGATE_KEY and KVGATE_PARTY)")
+        return [order.Obstacle("ticket", why, do)]
+    if next(tickets.kept(ledger, ledger.run(resumed)), None) is not None:
+        return []
+    why = say("run {run} was begun without a signed start ticket: it could not be certified", run=resumed)
+    do = say("close it (kvgate close {run} --reason '...') and begin anew with --key FILE --party NAME", run=resumed)
+    return [order.Obstacle("ticket", why, do)]
 
 
 def _signer(options: Options, inventory: Inventory) -> Signer | None:
