@@ -53,7 +53,7 @@ messages: setup ## extract, update and compile the message catalogues
 schema: setup ## write inventories/schema.json, which editors read
 	$(RUN) kvgate inventory schema > inventories/schema.json
 
-client: setup ## pack the client that is sent to load hosts (checks/serving/program.py)
+client: setup ## pack the client and the launcher that are sent to load hosts (checks/serving/program.py, launcher.py)
 	$(RUN) kvgate.drivers.program
 
 unit: setup-tests ## the tests alone

@@ -22,7 +22,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from bench.fan_out import conditions
 from bench.table import put
 from checks.verdict import Outcome
-from kvgate.certificates import decision, trust
+from kvgate.certificates import decision, ticket, trust
+from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.envelope import seal as sealed
 from kvgate.certificates.examine import Asked, examine
 from kvgate.certificates.keys import FileSigner
 from kvgate.codec import Seal
@@ -63,25 +65,31 @@ def make(root: Path, clauses: int, blobs: int, size: int) -> Made:
         kept += sum(len(answer.stdout) for answer in answers.values())
         asked = {key: AskedProbe("bench", key, "passive") for key in keys}
         evidence.keep(Batch("node-01", dict(answers)), asked, 1)
+        _say(f"{min(first + 500, blobs - 1)} of {blobs - 1} answers kept")
     evidence.sync()
     seal = evidence.seal()
     evidence.close()
     signers = {party: FileSigner(Ed25519PrivateKey.generate()) for party in trust.PARTIES}
     known = trust.read("\n".join(f"{party} {one.public.openssh()}" for party, one in signers.items()))
-    envelope = _certificate(seal, clauses).sealed()
+    envelope = _certificate(seal, clauses, signers[trust.VENDOR]).sealed()
     for one in signers.values():
         envelope = envelope.signed_by(one)
     return Made(root / "run-1", envelope.to_bytes(), seal, known, kept)
 
 
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
 def _text(dice: random.Random, key: str, size: int) -> bytes:
-    lines = [key]
-    while sum(map(len, lines)) < size:
+    lines, length = [key], len(key)
+    while length < size:
         lines.append(f"{dice.randrange(10**6):>12} counter_{dice.randrange(400)}: {dice.random():.6f}")
+        length += len(lines[-1])
     return "\n".join(lines).encode()
 
 
-def _certificate(seal: Seal, clauses: int) -> decision.Certificate:
+def _certificate(seal: Seal, clauses: int, signer: FileSigner) -> decision.Certificate:
     now = datetime.now(UTC)
     digest = {"sha256": hashlib.sha256(b"bench").hexdigest()}
     stamps = {
@@ -99,13 +107,24 @@ def _certificate(seal: Seal, clauses: int) -> decision.Certificate:
         "overlaid": [], "revision": 1, "waivers": [], "evidence": {"lines": seal.lines, "head": seal.head},
         "hosts": [{"host": "node-01", "pinned": "SHA256:x", "shown": ["SHA256:x"]}], "version": "0", "operator": "", "machine": "",
         **stamps, "elapsed": 1, "boots": 1, "ticket": digest["sha256"], "entry": {"seq": 1, "hash": digest["sha256"]},
-        "log": {"seq": 1, "hash": digest["sha256"]}, "previous": None,
+        "log": {"seq": 1, "hash": digest["sha256"]}, "previous": None, "ticket_signed_by": trust.VENDOR,
+        "start_ticket": ticket.carried(_ticket(digest["sha256"], stamps["started"]).signed_by(signer)),
     }  # fmt: skip
     subject = [
         {"name": "rack/bench", "digest": digest},
         {"name": "evidence/run-1", "digest": {"sha256": seal.root}},
     ]
     return decision.Certificate.model_validate({"subject": subject, "predicate": predicate})
+
+
+def _ticket(digest: str, started: str) -> Envelope:
+    said = ticket.StartTicket(
+        campaign="bench", run="run-1", gate="G1", attempt=1, sequence=1, nonce="n", inventory=digest, acceptance=digest,
+        code=digest, version="0", ticket=digest, started=started,
+    )  # fmt: skip
+    return sealed(
+        {"_type": decision.STATEMENT, "predicateType": ticket.TYPE, "predicate": said.model_dump(), "subject": []}
+    )
 
 
 def verify(made: Made) -> None:
@@ -127,10 +146,12 @@ def measure(made: Made, samples: int) -> list[Taken]:
         "gzip -dc, sha256sum": lambda: _shell(made, "find . -name '*.gz' -print0 | xargs -0 gzip -dc | sha256sum"),
         "sha256sum": lambda: _shell(made, "find . -name '*.gz' -print0 | xargs -0 sha256sum"),
     }
-    for way in ways.values():  # once, so that all read from the cache
+    for name, way in ways.items():  # once, so that all read from the cache
+        _say(f"once before: {name}")
         way()
     taken = []
-    for _ in range(samples):
+    for number in range(1, samples + 1):
+        _say(f"sample {number} of {samples}")
         for name in random.sample(WAYS, len(WAYS)):
             before, begun = _cpu(), time.monotonic()
             ways[name]()

@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         ("evidence", "DIR", f"where raw outputs are kept (default {gate_options.DEFAULT_EVIDENCE})"),
         ("soaks", "DIR", f"where the soak that G4 judges is collected (default {gate_options.DEFAULT_SOAKS})"),
         ("trust", "FILE", "whose signatures open gates: OpenSSH allowed_signers (default: the keys in the inventory)"),
-        ("key", "FILE", "Ed25519 key that signs the start ticket of the run (default: it is not signed)"),
+        ("key", "FILE", "Ed25519 key that signs the start ticket; G2 to G4 need one, G1 to be certified as a PASS"),
         ("party", "NAME", "whose key that is: vendor or customer"),
     ):
         group.addoption(f"--{name}", metavar=metavar, default=None, help=f"{text}; also KVGATE_{name.upper()}")

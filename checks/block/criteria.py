@@ -7,6 +7,7 @@ from statistics import median
 
 from checks.block.burst import Watched
 from checks.block.rounds import Round
+from checks.block.surroundings import causes
 from checks.phrase import Phrase, joined, say
 from checks.statistics.steadiness import steadiness, variation_percent
 from checks.trial import Measured
@@ -191,9 +192,16 @@ def _cause(measured: Measured[Round]) -> Phrase:
         if isinstance(found.watched, Watched)
     ):
         seen.append(say("other load was on the device"))
+    around = [found.around for found in measured.facts if found.around is not None]
+    seen += causes(around)
+    if not seen and all(one.megahertz is None for one in around):
+        return say(
+            "no heat, no other load and no lack of processor was seen; clocks are not shown here; look at the switch"
+        )
     if not seen:
         return say(
-            "no heat, no other load and no lack of processor was seen; look at throttling, frequency and the switch"
+            "no heat, no other load, no lack of processor, no slower clock and no error of a link was seen; look at the disk's own "
+            "throttling and the switch"
         )
     return joined(seen)
 

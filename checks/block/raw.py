@@ -47,9 +47,8 @@ def steady_writes(
         "fio", "--name=fill", f"--size={capacity}", f"--loops={_FILLS}", "--rw=write", "--bs=131072", "--iodepth=32",
         "--ioengine=libaio", "--direct=1", "--refill_buffers=1", "--output-format=json",
     )  # fmt: skip
-    load = tuple(
-        word for word in pattern.argv("", capacity) if not word.startswith(("--filename", "--allow_file_create"))
-    )
+    others = ("--filename", "--allow_file_create")
+    load = tuple(word for word in pattern.argv("", capacity) if not word.startswith(others))
     return Trial(
         id=f"raw.{pattern.name}:{host}:{serial}",
         title=say("{pattern} on the raw disk {serial} of {host}", pattern=pattern.name, serial=serial, host=host),

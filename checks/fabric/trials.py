@@ -14,6 +14,8 @@ from checks.phrase import Phrase, say
 from checks.probe import Probe
 from checks.trial import Live, Step, Trial
 
+_PASSED = ("port_xmit_data", "port_rcv_data")
+
 
 def between(client: End, server: End, run: Run, rounds: int) -> Trial[Exchange]:
     """Rate between two ports; the counters of both are read around each round."""
@@ -82,16 +84,15 @@ def together(clients: Sequence[End], server: End, run: Run, rounds: int) -> Tria
 
 def _rates(end: End) -> Live[tuple[IbPort, ...]]:
     """What passes a port while it is loaded; its counters are of words of four bytes."""
-    folder = f"/sys/class/infiniband/{end.device}/ports/{end.port}/counters"
-    files = (f"{folder}/port_xmit_data", f"{folder}/port_rcv_data")
+    files = (f"/sys/class/infiniband/{end.device}/ports/{end.port}/counters/{name}" for name in _PASSED)
     return Live(end.host, Probe("port-data", ("grep", "-Hs", "", *files), sysfs_infiniband.parse), _passed)
 
 
 def _passed(before: tuple[IbPort, ...], after: tuple[IbPort, ...], seconds: float) -> Phrase:
-    then, now, names = before[0].counters, after[0].counters, ("port_xmit_data", "port_rcv_data")
-    if any(name not in side for name in names for side in (then, now)):
+    then, now = before[0].counters, after[0].counters
+    if any(name not in side for name in _PASSED for side in (then, now)):
         return say("{device} does not count what passes it", device=after[0].device)
-    sent, received = ((now[name] - then[name]) * 32 / max(seconds, 1e-3) / 1e9 for name in names)
+    sent, received = ((now[name] - then[name]) * 32 / max(seconds, 1e-3) / 1e9 for name in _PASSED)
     return say(
         "{device} sends {sent:.1f} Gb/s, receives {received:.1f} Gb/s",
         device=after[0].device, sent=sent, received=received,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, UnreadableOutput
 
-# kept: nothing was touched; back: unmounted and mounted again, but no new connection; lost: it is not mounted any more.
 _OUTSIDE = " ".join(
     (
         'path=$1; inner=$2; sys=$3; wait=$4; shift 4; keep() { echo "anew: kept $*"; exit 0; };',
@@ -41,7 +40,6 @@ _INSIDE = " ".join(
         'ended() { again; if same; then echo "anew: $*"; elif findmnt -n --mountpoint "$path" >/dev/null;',
         'then echo "anew: back it is mounted otherwise than before: $(findmnt -n -o OPTIONS --mountpoint "$path")";',
         'else echo "anew: lost $(echo $said): mount -t $kind -o $words $source $path"; fi; exit 0; };',
-        # who still stands on it, in whatever namespace: a superblock that is in use cannot be claimed
         'if [ -b "$source" ]; then if command -v perl >/dev/null 2>&1; then',
         "perl -e 'use Fcntl; sysopen(F, shift, O_RDONLY | O_EXCL) or exit 1' \"$source\"; else",
         "python3 -c 'import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)' \"$source\" 2>/dev/null; fi ||",
@@ -65,7 +63,7 @@ _SAID = re.compile(r"^anew: (kept|back|lost|done) (.+)$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Anew:
-    """What came of it. ``how`` is kept, back, lost or done; ``connections`` that were made anew; ``why`` of the first three."""
+    """What came of it: kept (untouched), back (mounted again, no new connection), lost (not mounted any more; ``why``), done."""
 
     how: str
     connections: int = 0

@@ -1,4 +1,4 @@
-"""Certificates and start tickets against the ledger: each must be about a run that is there, and say of it what the ledger says."""
+"""Signed documents against the ledger: each must be about a run that is there, and say of it what the ledger says."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from pathlib import Path
 
 from checks.phrase import say
 from kvgate.audit import tickets
+from kvgate.audit.accepted import waived
+from kvgate.audit.deviations import Deviations, named
+from kvgate.campaign import statements
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
+from kvgate.certificates import ticketed
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import LIMIT, Envelope
 from kvgate.certificates.quorum import weigh
+from kvgate.certificates.ticket import envelope_of
 from kvgate.certificates.trust import Trust
 from kvgate.codec import first_bytes
 from kvgate.errors import NotAllowed, Refused, because
@@ -29,7 +34,7 @@ from kvgate.ledger.rows import RunRecord, StoredDecision
 
 @dataclass(frozen=True)
 class Source:
-    """One certificate and where it was found; an anchor left this machine before and may know more than the ledger."""
+    """One signed document and where it was found; an anchor left this machine before and may know more than the ledger."""
 
     place: str
     data: bytes
@@ -47,7 +52,7 @@ class Held:
 
 
 def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> Iterator[Source]:
-    """Yield every certificate and start ticket: in the ledger, in a folder, and those given as anchors. Raises NotAllowed."""
+    """Yield every certificate and start ticket in the ledger, every signed document in a folder, and the anchors. Raises NotAllowed."""
     for kept in (*ledger.envelopes(kind="certificate"), *ledger.envelopes(kind="ticket")):
         yield Source(f"{kept.kind} {kept.id} in the ledger", kept.content)
     files = sorted(folder.glob("*.json")) if folder is not None and folder.is_dir() else []
@@ -63,8 +68,9 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
 class Weighing:
     """All certificates beside one ledger; ask :meth:`look` for each, then :meth:`together`."""
 
-    def __init__(self, ledger: Ledger, trust: Trust | None) -> None:
+    def __init__(self, ledger: Ledger, trust: Trust | None, deviations: Deviations) -> None:
         self._trust = trust
+        self._deviations = deviations
         self._runs = {run.id: run for run in ledger.runs()}
         self._entries = ledger.decisions()
         self._hashes = {0: GENESIS, **{entry.seq: entry.hash for entry in self._entries}}
@@ -76,18 +82,22 @@ class Weighing:
         """Yield what is wrong with one. Never raises for bad content."""
         try:
             envelope = envelopes.read(source.data, source.place)
-            ticket = tickets.is_one(envelope)
-            certificate = None if ticket else decisions.read(envelope)
+            kind = statements.kind_of(envelope)
+            certificate = None if kind is not None else decisions.read(envelope)
         except Refused as error:
-            yield Finding("certificate", source.place, str(error))
+            yield Finding("certificate", source.place, named(source.place, error))
+            return
+        if kind in (statements.WAIVER, statements.REOPENING):
+            yield from self._deviations.check(source.place, envelope, kind)
             return
         yield from self._signatures(source.place, envelope)
         if certificate is None:
             yield from tickets.check(source.place, envelope, self._runs)
             return
         held = Held(source.place, envelope.digest, certificate, source.anchor)
-        for wrong in contradictions(certificate):
+        for wrong in (*contradictions(certificate), *ticketed.contradictions(certificate.predicate)):
             yield Finding("certificate", held.place, f"{held.place}: {wrong}")
+        yield from self._ticket(held)
         yield from self._log(held)
         run = self._runs.get(certificate.predicate.run)
         if run is None:
@@ -107,16 +117,35 @@ class Weighing:
         if not weighed.signed and not weighed.problems:
             yield Finding("certificate", place, f"{place}: nobody has signed it")
 
+    def _ticket(self, held: Held) -> Iterator[Finding]:
+        """The start ticket that it carries must be by a party too, and what it fixed must be what the ledger has."""
+        found = held.certificate.predicate
+        if found.start_ticket is None or ticketed.contradictions(found):
+            return
+        envelope = envelope_of(found.start_ticket)
+        yield from self._signatures(f"{held.place}, its start ticket", envelope)
+        if found.run in self._runs:
+            yield from tickets.check(f"{held.place}, its start ticket", envelope, self._runs)
+
     def together(self) -> Iterator[Finding]:
         """Yield what only several certificates of one run show."""
-        for run, many in self._held.items():
-            documents = {held.document: held for held in many}
+        for (run, *_), documents in self._same().items():
             if len(documents) > 1:
                 times = sorted(
                     f"{held.certificate.predicate.issued[:19]}Z in {held.place}" for held in documents.values()
                 )
                 text = f"run {run} has {len(documents)} different certificates, issued {', '.join(times)}: it was signed anew"
                 yield Finding("certificate-resigned", run, text)
+
+    def _same(self) -> dict[tuple[str, ...], dict[str, Held]]:
+        """Certificates that say the same: of one run, of one decision, with the same waivers. A deviation makes another one honest."""
+        found: dict[tuple[str, ...], dict[str, Held]] = {}
+        for run, many in self._held.items():
+            for held in many:
+                said = held.certificate.predicate
+                what = (run, said.entry.hash, *sorted({one.document for one in said.waivers}))
+                found.setdefault(what, {})[held.document] = held
+        return found
 
     def _log(self, held: Held) -> Iterator[Finding]:
         """The decision and the head of the log that it names must be in the log, and must have been the newest then."""
@@ -158,6 +187,13 @@ class Weighing:
                 yield Finding(
                     "certificate", held.place, f"{held.place}: its {name} is not what the ledger has for run {run.id}"
                 )
+        accepted = {
+            row[:3] for one in self._entries if one.run == run.id and one.kind == "waived" for row in waived(one)
+        }
+        for waiver in found.waivers:
+            if (waiver.clause, waiver.subject, waiver.document) not in accepted:
+                text = f"{held.place}: the log does not accept {waiver.clause} on {waiver.subject} for run {run.id}"
+                yield Finding("certificate", held.place, text)
         yield from self._clauses(held, run)
 
     def _clauses(self, held: Held, run: RunRecord) -> Iterator[Finding]:

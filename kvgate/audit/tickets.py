@@ -8,13 +8,6 @@ from kvgate.certificates.envelope import Envelope
 from kvgate.ledger.findings import Finding
 from kvgate.ledger.rows import RunRecord
 
-TYPE = "urn:kvgate:start-ticket:v1"
-
-
-def is_one(envelope: Envelope) -> bool:
-    """Whether a document is a start ticket."""
-    return envelope.statement().get("predicateType") == TYPE
-
 
 def check(place: str, envelope: Envelope, runs: Mapping[str, RunRecord]) -> Iterator[Finding]:
     """Yield what a ticket says of a run and the ledger does not."""

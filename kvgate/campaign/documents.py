@@ -13,11 +13,12 @@ from typing import Generic
 
 from checks.phrase import Phrase, say
 from kvgate.campaign import statements
-from kvgate.campaign.statements import Predicate, Reopening, StartTicket, Stop, Waiver
+from kvgate.campaign.statements import Predicate, Reopening, Stop, Waiver
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.examine import Asked, examine
 from kvgate.certificates.quorum import State, weigh
+from kvgate.certificates.ticket import StartTicket
 from kvgate.certificates.trust import Trust
 from kvgate.errors import Unproven
 from kvgate.ledger.repository import Ledger
@@ -110,6 +111,12 @@ class Documents:
             return Certified("REFUSED", found.envelope.digest)
         state = "FINAL" if found.endorsement.state is State.FINAL else "DRAFT"
         return Certified(state, found.envelope.digest, found.certificate)
+
+    def countable(self, run: RunHandle) -> bool:
+        """Whether the other party can count the run: its start ticket is signed, by a party where it is known whose keys count."""
+        if self.trust is not None:
+            return self.ticket(run) is not None
+        return any(one.said.ticket == run.ticket_digest and one.said.run == run.id for one in self.tickets)
 
     def ticket(self, run: RunHandle) -> str | None:
         """Return the party that signed the start ticket of a run; None when nobody whose key counts did."""

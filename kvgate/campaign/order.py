@@ -14,7 +14,10 @@ from kvgate.inventory.model import Rack
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One reason, and what to do about it. ``kind``: open, stopped, missing, unsigned, changed, agreement, expired, keys."""
+    """One reason, and what to do about it.
+
+    ``kind``: open, stopped, missing, unsigned, ticket, changed, agreement, expired, keys.
+    """
 
     kind: str
     why: Phrase
@@ -85,7 +88,7 @@ def _known_by(other: Elsewhere) -> Phrase:
 def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:
     """Why a PASS does not open the next gate any more, or not yet."""
     run = attempt.run
-    again = say("run {gate} again: pytest -m {gate} --inventory FILE", gate=run.gate)
+    again = say("run {gate} again: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=run.gate)
     found = []
     if run.simulated is not rack.simulated:
         found.append(
@@ -186,7 +189,7 @@ def _missing(campaign: Campaign, gate: str) -> Obstacle:
             attempt=last.run.attempt,
             outcome=last.outcome.value,
         )
-    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE", gate=gate))
+    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate))
 
 
 def _unsigned(attempt: Attempt) -> Obstacle:
@@ -212,6 +215,13 @@ def _unsigned(attempt: Attempt) -> Obstacle:
             "the certificate of {gate} (run {run}) carries a signature that does not count", gate=run.gate, run=run.id
         )
         return Obstacle("unsigned", why, say("see why: kvgate verify FILE --trust FILE; then certify and co-sign anew"))
+    if not attempt.countable:
+        why = say(
+            "the PASS of {gate} (run {run}) cannot be certified: no party signed its start ticket before it asked",
+            gate=run.gate, run=run.id,
+        )  # fmt: skip
+        do = say("run {gate} again, signed: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=run.gate)
+        return Obstacle("unsigned", why, do)
     why = say("the PASS of {gate} (run {run}) is not certified", gate=run.gate, run=run.id)
     do = say(
         "both parties sign: kvgate certify {run} --key FILE --party NAME, then kvgate cosign by the other party",

@@ -41,6 +41,9 @@ class Attempt:
     reopened: str | None  # digest of the document by which both parties reopened the campaign after it
     certified: Certified
     ticket: str | None  # who signed the start ticket
+    countable: (
+        bool  # a start ticket is signed, by a party where it is known whose keys count; else it cannot be certified
+    )
     seen: Mapping[Place, Seen] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
@@ -183,6 +186,6 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
             outcome = remaining(ledger.owed(run), recorded, waivers).outcome
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
-        documents.certified(run), documents.ticket(run), seen.stored(ledger.seen(run)), standing.problems,
+        documents.certified(run), documents.ticket(run), documents.countable(run), seen.stored(ledger.seen(run)), standing.problems,
         documents.unopened(run), documents.trust is None,
     )  # fmt: skip

@@ -9,15 +9,17 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
 
 from checks.phrase import say
+from kvgate.certificates import ticket as tickets
 from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, predicate_of
 from kvgate.certificates.envelope import Envelope, seal
+from kvgate.certificates.ticket import StartTicket
 from kvgate.errors import Unproven
 
 WAIVER, REOPENING, TICKET = "waiver", "reopening", "ticket"
 TYPES: Mapping[str, str] = {
     WAIVER: "urn:kvgate:waiver:v1",
     REOPENING: "urn:kvgate:reopening:v1",
-    TICKET: "urn:kvgate:start-ticket:v1",
+    TICKET: tickets.TYPE,
 }
 
 Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
@@ -80,23 +82,6 @@ class Reopening(_Part):
     stops: Annotated[tuple[Stop, ...], Field(min_length=1)]
     reason: Reason
     written: Time
-
-
-class StartTicket(_Part):
-    """What was fixed before the first question of a run: its ticket, and the code that was about to ask."""
-
-    campaign: Word
-    run: Word
-    gate: Gate
-    attempt: Number
-    sequence: Number
-    nonce: Word
-    inventory: Hex
-    acceptance: Hex
-    code: Hex
-    version: Word
-    ticket: Hex
-    started: Time
 
 
 Predicate = TypeVar("Predicate", Waiver, Reopening, StartTicket)

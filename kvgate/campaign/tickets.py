@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
+from checks.phrase import Phrase, say
 from kvgate.campaign import statements
-from kvgate.campaign.statements import StartTicket
+from kvgate.certificates import envelope as envelopes
+from kvgate.certificates import ticket as tickets
 from kvgate.certificates.code import code_digest
 from kvgate.certificates.decision import Resource, Sha256
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.keys import Signer
+from kvgate.certificates.issue import Ticket
+from kvgate.certificates.keys import PublicKey, Signer
+from kvgate.certificates.quorum import State, weigh
+from kvgate.certificates.ticket import StartTicket
+from kvgate.certificates.trust import Trust, Trusted
+from kvgate.errors import Unproven
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunHandle
 
@@ -28,3 +38,53 @@ def keep(ledger: Ledger, run: RunHandle, signer: Signer) -> Envelope:
     envelope = write(run).signed_by(signer)
     ledger.keep_envelope(statements.TICKET, run.campaign, envelope.to_bytes(), envelope.digest, run.id)
     return envelope
+
+
+def kept(ledger: Ledger, run: RunHandle) -> Iterator[Envelope]:
+    """Yield every signed start ticket that the ledger has of just this run, whoever signed it. What cannot be read is none."""
+    for stored in ledger.envelopes(campaign=run.campaign, kind=statements.TICKET):
+        try:
+            envelope = envelopes.read(stored.content, f"ticket {stored.id}")
+            said = tickets.read(envelope)
+        except Unproven:
+            continue
+        if (said.run, said.ticket) == (run.id, run.ticket_digest) and envelope.signatures:
+            yield envelope
+
+
+def signed(ledger: Ledger, run: RunHandle, trust: Trust, at: datetime) -> Ticket | None:
+    """Return the start ticket of a run that a party signed by a key that counts; None when there is no such."""
+    for envelope in kept(ledger, run):
+        weighed = weigh(envelope, trust, at)
+        if weighed.state is not State.REFUSED and weighed.signed:
+            return Ticket(weighed.signed[0].party, envelope)
+    return None
+
+
+def to_certify(
+    ledger: Ledger, run: RunHandle, trust: Trust | None, at: datetime, party: str, key: PublicKey
+) -> Ticket | Phrase:
+    """Return the start ticket for a certificate that ``party`` signs with ``key``, or why there is none and what to do.
+
+    Without a trust file that key alone counts.
+    """
+    alone = Trust(f"the key of {party}", {key.raw: (Trusted(party, key, None, None, ""),)})
+    if (found := signed(ledger, run, trust or alone, at)) is not None:
+        return found
+    if next(kept(ledger, run), None) is None:
+        return say(
+            "no party signed its start ticket before it asked, so nobody can count the attempts before it; run it again, "
+            "signed: pytest -m {gate} --inventory FILE --key FILE --party NAME",
+            gate=run.gate,
+        )
+    if trust is None:
+        return say(
+            "its start ticket was not signed with the key of {party}; name your trust file, to tell whose it is: --trust FILE "
+            "(or KVGATE_TRUST)",
+            party=party,
+        )
+    return say(
+        "its start ticket was signed by no key of {place} that counts; run it again with a party's own: pytest -m {gate} "
+        "--inventory FILE --key FILE --party NAME",
+        place=trust.place, gate=run.gate,
+    )  # fmt: skip

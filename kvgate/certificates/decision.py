@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from checks.phrase import say
-from kvgate.certificates.envelope import Envelope, seal
+from kvgate.certificates.envelope import MOST, Envelope, seal
 from kvgate.errors import Unproven
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -143,6 +143,21 @@ class Previous(_Part):
     document: Hex
 
 
+class TicketSignature(_Part):
+    """One signature of a start ticket, as DSSE writes it."""
+
+    keyid: Annotated[StrictStr, Field(max_length=256)]
+    sig: Word
+
+
+class SignedTicket(_Part):
+    """The start ticket with its signature: a DSSE envelope of its own, so that who has the certificate alone can check it."""
+
+    payload: Annotated[StrictStr, Field(max_length=20_000)]
+    payloadType: Word  # noqa: N815 - DSSE's name
+    signatures: Annotated[tuple[TicketSignature, ...], Field(min_length=1, max_length=MOST)]
+
+
 class GateDecision(_Part):
     """The predicate. ``result`` and ``configuration`` are named as in in-toto's test-result."""
 
@@ -171,6 +186,7 @@ class GateDecision(_Part):
     boots: Annotated[StrictInt, Field(ge=1)]
     ticket: Hex
     ticket_signed_by: Literal["", "vendor", "customer"] = ""  # who signed it before the first question; "" nobody
+    start_ticket: SignedTicket | None = None  # what that party signed; a PASS without it is refused
     parties: tuple[PartyKey, ...] = ()  # whose keys counted when the run began, as its start ticket fixed them
     entry: Entry
     log: Entry

@@ -16,6 +16,7 @@ from checks.verdict import Outcome
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import stamp as stamps
+from kvgate.certificates import ticketed
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import Envelope
@@ -92,7 +93,9 @@ def examine(data: bytes, asked: Asked) -> Examination:
     wrong = contradictions(certificate)
     checks.append(_check("statement", not wrong, joined(wrong) if wrong else say("it agrees with itself")))
     stamp = _stamped(envelope, asked, checks)
-    endorsement = _signatures(envelope, asked, stamp.time if stamp else asked.at, checks)
+    at = stamp.time if stamp else asked.at
+    endorsement = _signatures(envelope, asked, at, checks)
+    checks.append(Check("ticket", *ticketed.weighed(certificate.predicate, asked.trust, at)))
     checks += _asked_for(certificate, asked)
     if asked.previous is not None:
         checks.append(previous(certificate, asked.previous, asked))

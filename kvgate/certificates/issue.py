@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from checks.decision import Owed, decide
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome
+from kvgate.certificates import ticket as tickets
+from kvgate.certificates import ticketed
 from kvgate.certificates.coherence import contradictions, ends
 from kvgate.certificates.decision import (
     Certificate,
@@ -20,16 +23,25 @@ from kvgate.certificates.decision import (
     Sha256,
     Waiver,
 )  # fmt: skip
+from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.history import attempts_before
 from kvgate.certificates.proven import Judgement, Proven, clauses, party_keys, prove
 from kvgate.certificates.simulated import marked, scaled
-from kvgate.certificates.trust import PARTIES
+from kvgate.certificates.trust import PARTIES, VENDOR
 from kvgate.codec import Seal
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.evidence.store import Evidence
 from kvgate.ledger.repository import Ledger, RunRecord, StoredDecision, StoredVerdict
 
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """The start ticket of a run with the signature that counts, and the party that made it."""
+
+    party: str
+    envelope: Envelope
 
 
 def certificate(
@@ -41,9 +53,12 @@ def certificate(
     previous: Previous | None,
     waivers: Sequence[Waiver] = (),
     days: int,
-    ticket_signed_by: str | None = None,
+    ticket: Ticket | Phrase,
 ) -> Certificate:
-    """Return the statement about a run, unsigned. Raises NotAllowed for what cannot be certified, Damaged."""
+    """Return the statement about a run, unsigned; ``ticket`` is its signed start ticket, or why there is none: enough for a STOP.
+
+    Raises NotAllowed for what cannot be certified, Damaged.
+    """
     entry = _decided(ledger, run, bool(waivers))
     evidence = Evidence.open(folder)
     if evidence.run != run.id:
@@ -87,6 +102,9 @@ def certificate(
     said = proven.fields
     log = ledger.head()
     outcome = _outcome(run, rows, waived)
+    if isinstance(ticket, Phrase) and outcome is Outcome.PASS:
+        raise NotAllowed(say("run {id} passed, but it is not certified: {why}", id=run.id, why=ticket))
+    signed = None if isinstance(ticket, Phrase) else ticket
     found = GateDecision(
         result="PASSED" if outcome is Outcome.PASS else "FAILED",
         configuration=(
@@ -116,7 +134,8 @@ def certificate(
         elapsed=said["elapsed"],
         boots=said["boots"],
         ticket=run.ticket_digest,
-        ticket_signed_by="vendor" if ticket_signed_by == "vendor" else "customer" if ticket_signed_by else "",
+        ticket_signed_by="" if signed is None else "vendor" if signed.party == VENDOR else "customer",
+        start_ticket=None if signed is None else tickets.carried(signed.envelope),
         parties=tuple(party_keys(run.ticket)),
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
@@ -128,7 +147,7 @@ def certificate(
         subject=(_resource(f"rack/{found.rack}", run.fingerprint), _resource(f"evidence/{run.id}", seal.root)),
         predicate=found,
     )
-    if wrong := contradictions(whole):
+    if wrong := contradictions(whole) + ticketed.contradictions(found):
         raise NotAllowed(say("run {id} cannot be certified: {why}", id=run.id, why=wrong[0]))
     return whole
 

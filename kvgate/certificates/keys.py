@@ -148,6 +148,28 @@ def signer(path: Path, ask: AskPassphrase) -> Signer:
         return _from_agent(path) or _private(data, path, ask(path).encode())
 
 
+def unattended(path: Path) -> FileSigner:
+    """Return what signs where nobody can be asked and no agent runs: a private key file without a passphrase. Raises NotAllowed."""
+    data = _bytes(path)
+    if b"PRIVATE KEY-----" not in data:
+        raise NotAllowed(
+            say(
+                "key {path} is no private key, and what a timer starts has no ssh-agent: name the private key's file",
+                path=str(path),
+            )
+        )
+    try:
+        return _private(data, path, None)
+    except TypeError:
+        raise NotAllowed(
+            say(
+                "key {path} has a passphrase, and what a timer starts can ask nobody: make a key for that alone (ssh-keygen -t "
+                "ed25519 -N '' -f FILE) and let both parties add it to their trust files",
+                path=str(path),
+            )
+        ) from None
+
+
 def _private(data: bytes, path: Path, passphrase: bytes | None) -> FileSigner:
     load = load_ssh_private_key if b"BEGIN OPENSSH PRIVATE KEY" in data else load_pem_private_key
     try:

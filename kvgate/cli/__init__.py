@@ -36,6 +36,7 @@ _WHERE = {
     "waive": "deviation",
     "reopen": "deviation",
     "close": "close",
+    "ticket": "ticket",
     "sheet": "verify",
     "soak": "soak",
     "ledger": "ledger",

@@ -79,7 +79,7 @@ def audit(
         click.echo(f"{kind} = {read.phrase(KINDS[kind])}", err=True)
     click.echo(
         read(
-            "{runs} runs, {decisions} decisions, {folders} evidence folders ({lines} lines, {blobs} blobs), {certificates} certificates",
+            "{runs} runs, {decisions} decisions, {folders} evidence folders ({lines} lines, {blobs} blobs), {certificates} documents",
             runs=counts.runs, decisions=counts.decisions, folders=counts.folders, lines=counts.lines, blobs=counts.blobs,
             certificates=counts.certificates,
         ),

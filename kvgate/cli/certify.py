@@ -10,7 +10,7 @@ import click
 
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome
-from kvgate.campaign import order, standing, statements
+from kvgate.campaign import order, standing, statements, tickets
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.standing import Campaign
 from kvgate.certificates import envelope as envelopes
@@ -74,7 +74,7 @@ def certify(
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
         known = signing.trusted(trust)
         signer = signing.key_of(key, party, known)
-        made = statement_of(book, record, folder, known, valid_days)
+        made = statement_of(book, record, folder, known, valid_days, party, signer)
     envelope = made.sealed().signed_by(signer)
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
@@ -99,14 +99,19 @@ def certify(
     click.echo(path)
 
 
-def statement_of(book: Ledger, run: RunRecord, folder: Path, trust: Trust | None, days: int | None) -> Certificate:
-    """Return the certificate of a run, unsigned, with the waivers that count and the gate before; ``days``: by the calendar."""
-    campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, standing.now()))
+def statement_of(
+    book: Ledger, run: RunRecord, folder: Path, trust: Trust | None, days: int | None, party: str, key: Signer
+) -> Certificate:
+    """Return the certificate that a party is about to sign, with the waivers that count, the start ticket and the gate before.
+
+    ``days`` that it counts; None: by the calendar.
+    """
+    at = standing.now()
+    campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, at))
     attempt = next(one for one in campaign.attempts if one.run.id == run.id)
     return certificate(
         book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
-        days=days or campaign.days(attempt),
-        ticket_signed_by=attempt.ticket,
+        days=days or campaign.days(attempt), ticket=tickets.to_certify(book, run, trust, at, party, key.public),
     )  # fmt: skip
 
 

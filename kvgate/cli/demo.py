@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from checks.phrase import say
+from kvgate.certificates.trust import VENDOR
 from kvgate.cli import complete, speech
 from kvgate.cli.demo_parties import go_on
-from kvgate.cli.demo_signing import certify_newest, make_keys
+from kvgate.cli.demo_signing import certify_newest, make_keys, make_pairs
 from kvgate.cli.demo_soak import soaked
 from kvgate.cli.speech import near
 from kvgate.errors import NotAllowed, because
@@ -251,6 +252,7 @@ def _gate(gate: str, inventory: Path, var: Path) -> int:
         "--inventory",
         str(inventory),
         *(["--allow-load"] if gate != "G1" else []),
+        *("--key", str(var / "demo" / "keys" / VENDOR), "--party", VENDOR),
     ]
     command += ["--ledger", f"sqlite:///{var / 'kvgate.db'}", "--evidence", str(var / "evidence")]
     command += ["--soaks", str(var / "soak")] if gate == "G4" else []
@@ -308,6 +310,7 @@ def serve(
     stop = threading.Event()
     with _rack(nodes, platform, faults, port, nfs=nfs) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
+        make_pairs(file.parent / "keys")
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stop.set())
         click.echo(read("{count} hosts up; inventory {path}; Ctrl-C ends them", count=len(rack.hosts), path=str(file)))

@@ -25,19 +25,26 @@ from kvgate.reports.messages import LANGUAGES, Reader
 from kvgate.reports.sheet import sheet
 
 
-def make_keys(folder: Path) -> Path:
-    """Make the demo's keys where its inventory says they are, on first use, and return their trust file."""
-    lines = []
+def make_pairs(folder: Path) -> None:
+    """Make a pair of keys for each party of the demo, where there is none."""
     for party in PARTIES:
-        path = folder / "keys" / party
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        path = folder / party
+        if not path.exists() and not path.with_suffix(".pub").exists():
+            folder.mkdir(parents=True, exist_ok=True)
             key = Ed25519PrivateKey.generate()
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
                 file.write(key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()))
             public = FileSigner(key).public.openssh()
             path.with_suffix(".pub").write_text(f"{public} kvgate demo, {party}\n", "utf-8")
+
+
+def make_keys(folder: Path) -> Path:
+    """Make the demo's keys where its inventory says they are, on first use, and return their trust file."""
+    make_pairs(folder / "keys")
+    lines = []
+    for party in PARTIES:
+        path = folder / "keys" / party
         held = public_key(path.with_suffix(".pub").read_text("utf-8"), str(path)).openssh()
         lines.append(f'{party} namespaces="{NAMESPACE}" {held} kvgate demo\n')
     trust = folder / "allowed_signers"
@@ -80,10 +87,11 @@ def _certify(var: Path, ledger: str, gate: str) -> Path:
         run = book.runs(gate=gate)[-1]
         folder = Path(run.evidence)
         again = judged_again(folder)
-        made = statement_of(book, run, folder, trust, None)
+        signers = [signing.key_of(var / "demo" / "keys" / party, party, trust) for party in PARTIES]
+        made = statement_of(book, run, folder, trust, None, PARTIES[0], signers[0])
     envelope = made.sealed()
-    for party in PARTIES:
-        envelope = envelope.signed_by(signing.key_of(var / "demo" / "keys" / party, party, trust))
+    for signer in signers:
+        envelope = envelope.signed_by(signer)
     asked = Asked(signing.moment(None), trust, simulated=True, decision=made.predicate.decision)
     found = examine(envelope.to_bytes(), asked)
     found = found.with_checks(compare(made, folder, lambda _: again))

@@ -14,10 +14,9 @@ from pathlib import Path
 import click
 
 from checks.phrase import say
-from kvgate.cli import options, speech
+from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
-from kvgate.inventory import reader
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.soak import schedule as plans
@@ -35,7 +34,8 @@ _SOAKS = click.option(
     help=speech.read(
         "Let this machine start, collect and judge a soak at a time to come, once or again and again, by a systemd timer "
         "or a crontab line. Without --at: list what is planned, what it came to, and what was missed.\n\n"
-        'Example: kvgate soak schedule --inventory inventories/rack-a.yaml --allow-load --at "2026-12-04 18:00" --every weekly'
+        'Example: kvgate soak schedule --inventory inventories/rack-a.yaml --allow-load --at "2026-12-04 18:00" --every weekly '
+        "--key keys/timer --party customer"
     ),
 )
 @click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", help=speech.read("the rack"))
@@ -50,6 +50,9 @@ _SOAKS = click.option(
 )
 @click.option("--name", default="soak", show_default=True, help=speech.read("name of the entry"))
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@soak_signing.KEY
+@soak_signing.PARTY
+@signing.TRUST
 @click.option(
     "--way",
     type=click.Choice(["systemd", "crontab"]),
@@ -64,8 +67,8 @@ _SOAKS = click.option(
 @click.option("--remove", metavar="NAME", help=speech.read("forget an entry and remove its timer or line"))
 @options.JSON
 def schedule(
-    inventory: Path | None, soaks: Path, at: datetime | None, every: plans.Every, name: str, allow_load: bool, way: str | None,
-    units: Path | None, list_: bool, remove: str | None, as_json: bool,
+    inventory: Path | None, soaks: Path, at: datetime | None, every: plans.Every, name: str, allow_load: bool, key: Path | None,
+    party: str | None, trust: Path | None, way: str | None, units: Path | None, list_: bool, remove: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Plan, list or remove."""
     book = Book(soaks)
@@ -76,8 +79,8 @@ def schedule(
             raise NotAllowed(
                 say("a soak to come needs --inventory FILE and --allow-load: nobody is asked when it begins")
             )
-        reader.read(inventory)
-        _plan(book, inventory, soaks, at, every, name, way or _way(units), units)
+        signs = soak_signing.options(inventory, key, party, trust)
+        _plan(book, inventory, soaks, at, every, name, signs, way or _way(units), units)
     _list(book, as_json=as_json)
 
 
@@ -92,13 +95,14 @@ def _way(units: Path | None) -> str:
 
 
 def _plan(
-    book: Book, inventory: Path, soaks: Path, at: datetime, every: plans.Every, name: str, way: str, units: Path | None
-) -> None:
+    book: Book, inventory: Path, soaks: Path, at: datetime, every: plans.Every, name: str, signs: list[str], way: str,
+    units: Path | None,
+) -> None:  # fmt: skip
     if any(one.name == name for one in book.entries()):
         raise NotAllowed(say("{name} is planned already: --remove {name} first, or give another --name", name=name))
     argv = [
         sys.executable, "-m", "kvgate", "soak", "run", "--entry", name, "--allow-load", "--inventory", str(inventory.absolute()),
-        "--soaks", str(soaks.absolute()),
+        "--soaks", str(soaks.absolute()), *signs,
     ]  # fmt: skip
     moment = at if at.tzinfo is not None else at.astimezone()
     one = plans.entry(name, moment, every, argv, Path.cwd(), datetime.now(UTC), way)
@@ -192,7 +196,7 @@ def _list(book: Book, *, as_json: bool) -> None:
     help=speech.read(
         "Start or resume the soak, collect until it is over, then judge it: the exit status is that of pytest -m G4. What a "
         "schedule runs; may be killed and run again.\n\n"
-        "Example: kvgate soak run --inventory inventories/rack-a.yaml --allow-load"
+        "Example: kvgate soak run --inventory inventories/rack-a.yaml --allow-load --key keys/timer --party customer"
     ),
 )
 @click.option(
@@ -204,18 +208,26 @@ def _list(book: Book, *, as_json: bool) -> None:
 )
 @_SOAKS
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@soak_signing.KEY
+@soak_signing.PARTY
+@signing.TRUST
 @click.option(
     "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
 )
 @click.option("--entry", help=speech.read("under which name of the schedule this run counts"))
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
-def run(inventory: Path, soaks: Path, allow_load: bool, every: int, entry: str | None, scale: float) -> None:
+def run(
+    inventory: Path, soaks: Path, allow_load: bool, key: Path | None, party: str | None, trust: Path | None, every: int,
+    entry: str | None, scale: float,
+) -> None:  # fmt: skip
     """From start to judgement."""
     book = Book(soaks)
     if entry is not None:
         book.note(entry, "begun")
-    status = 6
+    status = 4
     try:
+        signs = soak_signing.options(inventory, key, party, trust)  # 72 hours later nobody could be asked
+        status = 6
         words = ["--inventory", str(inventory), "--soaks", str(soaks)]
         load = ["--allow-load"] if allow_load else []
         status = _kvgate("soak", "start", *words, *load, *([] if scale == 1 else ["--scale", str(scale)]))
@@ -234,6 +246,7 @@ def run(inventory: Path, soaks: Path, allow_load: bool, every: int, entry: str |
                 "--inventory",
                 str(inventory),
                 *load,
+                *signs,
                 folder,
             ]
             status = subprocess.run(

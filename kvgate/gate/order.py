@@ -18,6 +18,7 @@ from kvgate.gate.options import Options
 from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
+    from kvgate.campaign.order import Obstacle
     from kvgate.certificates.keys import Signer
     from kvgate.certificates.trust import Trust
     from kvgate.evidence.store import Evidence
@@ -70,7 +71,8 @@ def allowed(
     documents = Documents(ledger, rack.campaign, force.trust, at)
     campaign = elsewhere.read(ledger, inventory, documents)
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
-    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles]
+    unsigned = _unsigned(options, ledger, rack.campaign, resumed)
+    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles, *unsigned]
     if obstacles:
         raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
@@ -86,6 +88,27 @@ def allowed(
         campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
         force.kept, force.loud,
     )  # fmt: skip
+
+
+def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | None) -> list[Obstacle]:
+    """Why a gate after G1 does not start without a signature: what it comes to could not be certified, and it makes load for hours."""
+    if options.gate == "G1":
+        return []
+    from kvgate.campaign import order, tickets
+
+    if resumed is None:
+        if options.key is not None or options.party is not None:
+            return []
+        why = say(
+            "nobody would sign its start ticket: the other party could not count it, and it could not be certified"
+        )
+        do = say("name a key and whose it is: --key FILE --party NAME (or KVGATE_KEY and KVGATE_PARTY)")
+        return [order.Obstacle("ticket", why, do)]
+    if next(tickets.kept(ledger, ledger.run(resumed)), None) is not None:
+        return []
+    why = say("run {run} was begun without a signed start ticket: it could not be certified", run=resumed)
+    do = say("close it (kvgate close {run} --reason '...') and begin anew with --key FILE --party NAME", run=resumed)
+    return [order.Obstacle("ticket", why, do)]
 
 
 def _signer(options: Options, trust: Trust | None) -> Signer | None:

@@ -187,6 +187,7 @@ class Started:
     live: bool = True  # False when stored answers are judged
     options: Options | None = None  # of a live run
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
+    unsigned: bool = False  # nobody signed the start ticket: what it comes to can be shown, a PASS not certified
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
@@ -277,7 +278,10 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     except KvgateError as error:
         session.interrupt(str(error))
         raise
-    return Started(session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier)
+    return Started(
+        session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier,
+        unsigned=allowed.signer is None,
+    )  # fmt: skip
 
 
 def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
@@ -338,7 +342,12 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
-    return Started(session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,))
+    from kvgate.campaign import tickets
+
+    return Started(
+        session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,),
+        unsigned=next(tickets.kept(ledger, run), None) is None,
+    )  # fmt: skip
 
 
 def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:

@@ -18,6 +18,7 @@ TITLES: Mapping[str, Phrase] = {
     "timestamp": say("time stamp"),
     "signatures": say("signatures"),
     "parties": say("parties"),
+    "ticket": say("start ticket"),
     "validity": say("validity"),
     "rack": say("rack"),
     "decision": say("decision"),

@@ -43,6 +43,9 @@ class Mark:
     text: str
 
 
+#: Plotly has so many colours; lines beyond are told apart by their stroke.
+_HUES, _DASHES = 10, ("solid", "dash", "dot", "dashdot")
+
 #: Colours of states, in the order of a legend; told apart without green and red.
 COLOURS = ("#3b75af", "#8fc1e3", "#c7b9e2", "#f0b323", "#b3261e", "#dddddd")
 
@@ -83,8 +86,10 @@ def lines(
 ) -> Chart:
     """One line a series through its points."""
     figure = go.Figure()
-    for name, points in series.items():
-        figure.add_scatter(name=name, x=[x for x, _ in points], y=[y for _, y in points], mode="lines+markers")
+    for number, (name, points) in enumerate(series.items()):
+        x, y = [one for one, _ in points], [one for _, one in points]
+        dash = _DASHES[number // _HUES % len(_DASHES)]
+        figure.add_scatter(name=name, x=x, y=y, mode="lines+markers", line={"dash": dash})
     figure.update_xaxes(title=across)
     figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1.0})
     return _finished(figure, title, unit, logarithmic=logarithmic)

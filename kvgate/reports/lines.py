@@ -72,6 +72,15 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
         )
 
 
+def unsigned() -> str:
+    """Return what a run without a signed start ticket is good for, and how to sign, in one line."""
+    read = Reader(language())
+    return read(
+        "not signed: this run can be shown, but a PASS of it cannot be certified; to sign its start ticket: --key FILE --party NAME "
+        "(or KVGATE_KEY and KVGATE_PARTY)"
+    )
+
+
 def _fate(one: Earlier, read: Reader) -> str:
     if one.alive:
         return read("another process is at it now")

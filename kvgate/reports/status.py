@@ -166,7 +166,10 @@ def _next(found: Overview, read: Reader) -> Iterator[RenderableType]:
         return
     gate = found.next.gate
     if not found.next.obstacles:
-        yield Sentence(read("next: {gate} may start: pytest -m {gate} --inventory FILE", gate=gate), style="bold")
+        yield Sentence(
+            read("next: {gate} may start: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate),
+            style="bold",
+        )
         return
     yield Sentence(read("next: {gate} may not start", gate=gate), style="bold")
     for obstacle in found.next.obstacles:

@@ -40,6 +40,11 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"}, load=(Trouble("nvme0n1", decay=0.08),),
     ),
     Fault(
+        "node-throttles", "the node's processors are throttled for heat while the local disk is loaded, and everything on it slows down",
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"},
+        load=(Trouble("nvme0n1", decay=0.08, clock=0.8, throttled=3),),
+    ),
+    Fault(
         "volume-unsteady", "rates of the array's volume differ by a tenth from round to round",
         "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"}, load=(Trouble("nvme1n1", noise=0.12),),
     ),

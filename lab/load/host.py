@@ -69,6 +69,7 @@ class LoadHost:
             (words[:2] == ["sh", "-c"] and "KVGATE_LOAD" in words[2], lambda _: Reply(b"ours 0\nend\n")),
             (words == ["cat", "/proc/diskstats"], lambda _: self._counters()),
             (words == ["cat", "/proc/self/mountstats"], lambda _: Reply(mountstats(self.volumes, self.moved).encode())),
+            (words[:2] == ["grep", "-Hs"] and "scaling_cur_freq" in line, lambda _: self._around()),
             (words == ["fio", "--version"], lambda _: Reply(f"{self._version()}\n".encode())),
             (words[:1] == ["fio"], self._fio),
             (words[:2] == ["sh", "-c"] and "iostat" in words[2] and "fio" in words, self._watched),
@@ -123,6 +124,21 @@ class LoadHost:
             rows.append(f" 259 {number:7d} {volume.device} {' '.join(str(count) for count in counts)}\n")
         return Reply("".join(rows).encode())
 
+    def _around(self) -> Reply:
+        """Clocks and links beside a load: as they were ordered, or as a trouble of the last run left them."""
+        trouble = next((one for one in self.troubles if one.clock < 1 or one.throttled or one.flaps), Trouble())
+        loaded = [one for one in self.volumes if trouble.on in ("", one.device)]
+        runs = sum(self.runs.get(f"{one.path}/.kvgate-load", 0) for one in loaded)
+        clock = int(3_700_000 * trouble.clock ** (runs % 3))
+        rows = [f"/sys/devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq:{clock}" for n in range(4)]
+        rows += [
+            f"/sys/devices/system/cpu/cpu{n}/thermal_throttle/package_throttle_count:{2 + runs * trouble.throttled}"
+            for n in range(4)
+        ]
+        rows.append(f"/sys/class/net/ens1f0np0/carrier_changes:{2 + runs * trouble.flaps}")
+        rows += [f"/sys/class/net/ens1f0np0/statistics/{name}:0" for name in ("rx_errors", "tx_errors")]
+        return Reply("".join(f"{row}\n" for row in rows).encode())
+
     def _move(self, volume: Volume, way: str, size: float) -> None:
         counters = self.moved.setdefault(volume.device, [0.0, 0.0])
         counters[1 if way.endswith("write") else 0] += size
@@ -148,6 +164,8 @@ class LoadHost:
         if volume is None:
             return Reply(b"fio: failed to open the file: No such file or directory\n", status=1)
         run = self.runs[given["filename"]] = self.runs.get(given["filename"], 0) + 1
+        folder = f"{volume.path}/.kvgate-load"
+        self.runs[folder] = self.runs.get(folder, 0) + 1
         trouble = self._trouble(volume.device, run)
         seconds, ramp = float(given["runtime"]), float(given["ramp_time"])
         depth = int(given["iodepth"]) * int(given["numjobs"])

@@ -36,7 +36,8 @@ class Trouble:
 
     ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
     the share of bytes that memory answers, ``other`` foreign bytes a second on the device. ``stderr``/``status``/``error`` are
-    how fio ends; ``short`` the share of its time that it ran; ``killed`` prints nothing.
+    how fio ends; ``clock`` is the share of the processors' clock, ``throttled`` and ``flaps`` what each run adds to their
+    counters; ``short`` the share of its time that it ran; ``killed`` prints nothing.
     """
 
     on: str = ""
@@ -57,6 +58,9 @@ class Trouble:
     buffered: bool = False
     version: str = "fio-3.33"
     no_iostat: bool = False
+    clock: float = 1.0
+    throttled: int = 0
+    flaps: int = 0
 
     def applies(self, device: str, run: int) -> bool:
         """Whether this run on this device is touched."""

@@ -238,6 +238,20 @@ def test_an_inventory_changed_with_everything_in_the_ledger_is_found_by_the_evid
     assert "certificate" in scene.kinds("--anchor", scene.anchor)
 
 
+def test_a_certificate_without_its_start_ticket_or_with_another_is_found(scene: Scene) -> None:
+    def bare(statement: dict[str, Any]) -> None:
+        statement["predicate"].update(start_ticket=None, ticket_signed_by="")
+
+    def other(statement: dict[str, Any]) -> None:
+        kept = json.loads(ticket(scene, run="another").read_bytes())
+        statement["predicate"]["start_ticket"] = kept
+
+    trust = ("--trust", scene.folder / "allowed_signers")
+    for change, told in ((bare, "it carries no signed start ticket"), (other, "the start ticket")):
+        found = scene.audit("--anchor", scene.certificate(change), *trust)
+        assert any(kind == "certificate" and told in text for kind, text in found), found
+
+
 def test_an_old_certificate_signed_anew_is_found(scene: Scene) -> None:
     def change(statement: dict[str, Any]) -> None:
         for name in ("issued", "expires"):

@@ -14,7 +14,7 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.campaign import elsewhere, order, statements, waivers
+from kvgate.campaign import elsewhere, order, statements, tickets, waivers
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.order import Opening
 from kvgate.campaign.standing import Campaign
@@ -97,10 +97,18 @@ class Site:
         path.write_text(f"{self.vendor.line('vendor')}\n{self.customer.line('customer')}\n")
         return path
 
+    def key(self, party: str = "vendor") -> dict[str, object]:
+        """Options that sign the start ticket for a party, which every run does unless it says otherwise."""
+        keys: Keys = getattr(self, party)
+        return {"key": keys.write(self.folder / party), "party": party}
+
     # ---- runs
 
     def prepared(self, gate: str, **options: object) -> Prepared:
-        given = {"trust": self.trust_file, **options}
+        given = {
+            "trust": self.trust_file,
+            **(options if {"key", "party"} & options.keys() else {**self.key(), **options}),
+        }
         wanted = Options(gate, None, self.url, self.folder / "evidence", **given)
         items = owed(self.agreement.acceptance, self.inventory.rack, gate)
         return Prepared(wanted, self.inventory, self.agreement, tuple(items))
@@ -165,7 +173,7 @@ class Site:
             previous=previous,
             waivers=effective.for_certificate(),
             days=days,
-            ticket_signed_by=effective.ticket,
+            ticket=tickets.to_certify(self.ledger, run, self.trust, self.now, "vendor", self.vendor.signer.public),
         )
         self.keep("certificate", made.sealed(), *(parties or ("vendor", "customer")), run=run.id)
 

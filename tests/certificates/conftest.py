@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_ssh_private_key,
+)
 
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import trust
@@ -123,9 +129,17 @@ class Desk:
         return self.kvgate("verify", self.certificate, "--simulated", *words)
 
 
+def _demo_keys(folder: Path) -> tuple[Keys, Keys]:
+    """Return the keys of both parties that the inventory names: one of them signed the start tickets."""
+    place = next(one for one in (folder / "var/demo/keys", folder / "keys") if one.is_dir())
+    held = [load_ssh_private_key((place / party).read_bytes(), None) for party in ("vendor", "customer")]
+    assert all(isinstance(key, Ed25519PrivateKey) for key in held)
+    return Keys(held[0]), Keys(held[1])  # type: ignore[arg-type]  # as told above
+
+
 def _final(made: Path) -> Path:
     """Certify the last run of a campaign, with keys of its own, and co-sign it."""
-    desk = Desk(made, Keys(Ed25519PrivateKey.generate()), Keys(Ed25519PrivateKey.generate()))
+    desk = Desk(made, *_demo_keys(made))
     desk.lay_keys()
     for done in (desk.certify(desk.runs[-1]), desk.cosign("--yes")):
         assert done.exit_code == 0, done.output
@@ -169,7 +183,7 @@ Lay = Callable[[Path], Desk]
 
 
 @pytest.fixture
-def lay(tmp_path: Path, vendor: Keys, customer: Keys, monkeypatch: pytest.MonkeyPatch) -> Lay:
+def lay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lay:
     """Lay a finished campaign on a desk of its own."""
     for name in [name for name in os.environ if name.startswith("KVGATE_")]:
         monkeypatch.delenv(name)
@@ -185,7 +199,7 @@ def lay(tmp_path: Path, vendor: Keys, customer: Keys, monkeypatch: pytest.Monkey
                 Ed25519PrivateKey.from_private_bytes((made / f"{p}.raw").read_bytes()) for p in ("vendor", "customer")
             ]
             return Desk(folder, Keys(held[0]), Keys(held[1]))
-        desk = Desk(folder, vendor, customer)
+        desk = Desk(folder, *_demo_keys(folder))
         desk.lay_keys()
         return desk
 

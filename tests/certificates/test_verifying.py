@@ -179,7 +179,7 @@ def test_what_both_parties_signed_is_compared_with_the_evidence(
     final: Desk, change: Change, check: str, reason: str
 ) -> None:
     final.forge(change)
-    assert wrong(final) == {}
+    assert set(wrong(final)) <= {"ticket"}  # the start ticket tells of some of it without any evidence
     assert reason in wrong(final, "--evidence", evidence(final))[check]
 
 

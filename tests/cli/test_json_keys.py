@@ -82,7 +82,9 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         )  # where nobody answers: every key is there all the same
         words = ["soak", verb, "--soaks", tmp_path / "soaks", "--json"]
         if verb == "schedule":
-            at = ("--at", "2099-01-01 10:00", "--units", tmp_path / "units")
+            key = tmp_path / "timer"
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+            at = ("--at", "2099-01-01 10:00", "--units", tmp_path / "units", "--key", key, "--party", "vendor")
             kvgate(*words, "--inventory", file, "--allow-load", *at)
             return json.loads(kvgate(*words).stdout)
         about = {"fingerprint": reader.read(file).fingerprint, "begun": "2026-11-29", "plans": {}, "scale": 1}

@@ -19,7 +19,9 @@ from typing import Any
 from click.testing import CliRunner
 
 import kvgate.cli
+from kvgate.certificates.trust import PARTIES
 from kvgate.cli.demo import login_key
+from kvgate.cli.demo_signing import make_pairs
 from lab.machine import Edit
 from lab.rack import EmbeddedRack, VirtualHost, build
 
@@ -36,6 +38,7 @@ class Site:
     folder: Path
     hosts: list[VirtualHost]
     extra: dict[str, str] = field(default_factory=dict)  # environment of every command
+    signs: bool = True  # start tickets, as the vendor
 
     @property
     def inventory(self) -> Path:
@@ -63,8 +66,23 @@ class Site:
     def command(self, *arguments: str, gate: str = "G1") -> list[str]:
         return [
             sys.executable, "-m", "pytest", "-q", "-m", gate, "--inventory", str(self.inventory), "--ledger", self.ledger,
-            "--evidence", str(self.evidence), *arguments,
+            "--evidence", str(self.evidence), *(() if "--key" in arguments or not self.signs else self.by("vendor")), *arguments,
         ]  # fmt: skip
+
+    def by(self, party: str) -> tuple[str, ...]:
+        """Options that sign as a party."""
+        return "--key", str(self.keys / party), "--party", party
+
+    @property
+    def keys(self) -> Path:
+        return self.folder / "keys"
+
+    def trust(self) -> Path:
+        """Write a trust file of both parties' keys and let every command use it."""
+        path = self.folder / "allowed_signers"
+        path.write_text("".join(f"{party} {(self.keys / f'{party}.pub').read_text()}" for party in PARTIES))
+        self.extra["KVGATE_TRUST"] = str(path)
+        return path
 
     def gate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return self.call(self.command(*arguments), **environment)
@@ -167,7 +185,8 @@ def served(
         host.machine.edits += (edits or {}).get(host.name, ())
     with EmbeddedRack(hosts) as rack:
         site = Site(folder, hosts)
-        site.inventory.write_text(rack.inventory(login_key(folder / "keys")), "utf-8")
+        site.inventory.write_text(rack.inventory(login_key(site.keys)), "utf-8")
+        make_pairs(site.keys)
         yield site
 
 

@@ -22,19 +22,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A rack that has passed G1, certified by both parties; one node's disk may be written raw."""
     with served(tmp_path_factory.mktemp("baseline"), nodes=2, nfs=True) as found:
         found.change(f'serial: "{SERIAL}", ', f'serial: "{SERIAL}", scratch: true, ')
-        lines = []
-        for party in ("vendor", "customer"):
-            key = found.folder / "keys" / party
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", party, "-f", key], check=True)
-            lines.append(f"{party} {key.with_suffix('.pub').read_text()}")
-        (found.folder / "allowed_signers").write_text("".join(lines))
-        found.extra["KVGATE_TRUST"] = str(found.folder / "allowed_signers")
+        found.trust()
         first = found.gate()
         assert first.returncode == 0, first.stdout
         document = str(found.folder / "G1.json")
         for words in (("certify", found.runs()[0]["run"], "-o", document), ("cosign", document, "--yes")):
             party = "vendor" if words[0] == "certify" else "customer"
-            done = found.kvgate(*words, "--key", str(found.folder / "keys" / party), "--party", party)
+            done = found.kvgate(*words, *found.by(party))
             assert done.returncode == 0, done.stderr
         yield found
 

@@ -17,6 +17,8 @@ from tests.e2e.site import ROOT, Site, clauses, outcomes, served, until
 
 PARTIES = ("vendor", "customer")
 
+pytestmark = pytest.mark.timeout(900)  # two gates are passed before the first test
+
 
 def certified(site: Site, gate: str) -> None:
     """Pass a gate, and have both parties sign that."""
@@ -25,7 +27,7 @@ def certified(site: Site, gate: str) -> None:
     document = str(site.folder / f"{gate}.json")
     run = next(run["run"] for run in site.runs() if run["gate"] == gate)
     for party, words in zip(PARTIES, (("certify", run, "-o", document), ("cosign", document, "--yes")), strict=True):
-        done = site.kvgate(*words, "--key", str(site.folder / "keys" / party), "--party", party)
+        done = site.kvgate(*words, *site.by(party))
         assert done.returncode == 0, done.stderr
 
 
@@ -34,13 +36,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A rack that has passed G1 and G2; G3 asks one concurrency."""
     with served(tmp_path_factory.mktemp("benefit"), nodes=2) as found:
         found.change("concurrencies: [8, 16, 32]", "concurrencies: [8]")
-        lines = []
-        for party in PARTIES:
-            key = found.folder / "keys" / party
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", party, "-f", key], check=True)
-            lines.append(f"{party} {key.with_suffix('.pub').read_text()}")
-        (found.folder / "allowed_signers").write_text("".join(lines))
-        found.extra["KVGATE_TRUST"] = str(found.folder / "allowed_signers")
+        found.trust()
         for gate in ("G1", "G2"):
             certified(found, gate)
         yield found

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kvgate.ledger.repository import Ledger
 from lab.machine import Edit
 from tests.e2e.site import Site, until
 
@@ -19,24 +19,14 @@ CLAUSE, DISK = "G1.2.9", "fx100-a:S7Y0NX0W100003"
 
 @pytest.fixture
 def signing(serve: Callable[..., Site]) -> Callable[..., Site]:
-    """Serve a rack whose inventory names keys that are there, and a trust file of the same."""
+    """Serve a rack and lay a trust file of the keys that its inventory names."""
 
     def start(*faults: str, **more: Any) -> Site:
         site = serve(*faults, **more)
-        lines = []
-        for party in ("vendor", "customer"):
-            key = site.folder / "keys" / party
-            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", party, "-f", key], check=True)
-            lines.append(f"{party} {key.with_suffix('.pub').read_text()}")
-        (site.folder / "allowed_signers").write_text("".join(lines))
-        site.extra["KVGATE_TRUST"] = str(site.folder / "allowed_signers")
+        site.trust()
         return site
 
     return start
-
-
-def by(site: Site, party: str) -> tuple[str, ...]:
-    return "--key", str(site.folder / "keys" / party), "--party", party
 
 
 def status(site: Site) -> dict[str, Any]:
@@ -47,7 +37,7 @@ def status(site: Site) -> dict[str, Any]:
 
 
 def cosigned(site: Site, document: str) -> str:
-    signed = site.kvgate("cosign", document, *by(site, "customer"), "--yes")
+    signed = site.kvgate("cosign", document, *site.by("customer"), "--yes")
     assert signed.returncode == 0, signed.stderr
     return signed.stderr
 
@@ -68,7 +58,7 @@ def test_a_stop_ends_the_campaign_until_both_parties_sign(signing: Callable[...,
     assert [one["kind"] for one in found["obstacles"]] == ["stopped"]
 
     draft = site.kvgate(
-        "reopen", "--reason", "disk replaced", *by(site, "vendor"), "-o", str(site.folder / "reopen.json")
+        "reopen", "--reason", "disk replaced", *site.by("vendor"), "-o", str(site.folder / "reopen.json")
     )
     assert draft.returncode == 0, draft.stderr
     assert site.gate("--plan").returncode == 0
@@ -87,7 +77,7 @@ def test_both_accept_a_deviation_and_it_is_shown_as_waived_never_as_passed(signi
     site.gate()
     run = site.last()["run"]
     words = ("--reason", "replaced in week 3", "--until", "2099-12-31", "-o", str(site.folder / "waiver.json"))
-    draft = site.kvgate("waive", run, CLAUSE, *words, *by(site, "vendor"))
+    draft = site.kvgate("waive", run, CLAUSE, *words, *site.by("vendor"))
     assert draft.returncode == 0, draft.stderr
     assert status(site)["attempts"][0]["outcome"] == "STOP"
     assert "comes to PASS with what is waived" in cosigned(site, draft.stdout.strip())
@@ -107,7 +97,7 @@ def test_both_accept_a_deviation_and_it_is_shown_as_waived_never_as_passed(signi
     assert "PASS with waivers" in site.kvgate("runs").stdout
     assert "PASS with waivers" in site.kvgate("status", "--inventory", str(site.inventory)).stdout
 
-    made = site.kvgate("certify", run, *by(site, "vendor"), "-o", str(site.folder / "G1.json"))
+    made = site.kvgate("certify", run, *site.by("vendor"), "-o", str(site.folder / "G1.json"))
     assert made.returncode == 0, made.stderr
     cosigned(site, made.stdout.strip())
     verified = site.kvgate("verify", str(site.folder / "G1.json"), "--simulated", "--json")
@@ -138,12 +128,67 @@ def test_a_run_that_was_killed_is_closed_before_the_next_one_starts(signing: Cal
 
 def test_the_start_ticket_is_signed_where_a_key_is_configured(signing: Callable[..., Site]) -> None:
     site = signing()
-    assert site.gate(*by(site, "customer")).returncode == 0
+    assert site.gate(*site.by("customer")).returncode == 0
     assert status(site)["attempts"][0]["ticket_signed_by"] == "customer"
     wrong = site.gate("--key", str(site.folder / "keys" / "vendor"), "--party", "customer")
     assert wrong.returncode == 4
     assert "is vendor's" in wrong.stderr + wrong.stdout
     assert len(site.runs()) == 1
+
+
+def test_a_ticket_is_written_out_while_the_gate_runs_and_shows_that_the_attempt_was_deleted(
+    signing: Callable[..., Site],
+) -> None:
+    site = signing(edits={"node-01": (Edit(ask="lscpu.*", delay=30.0),)})
+    process = site.start()
+    until(lambda: site.journal() is not None)
+    path = site.folder / "ticket.json"
+    written = site.kvgate("ticket", site.runs()[0]["run"], "-o", str(path))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert (written.returncode, written.stdout.strip()) == (0, str(path)), written.stderr
+    asked = ("audit", "--json", "--anchor", str(path), "--certificates", str(site.folder / "none"))
+    assert json.loads(site.kvgate(*asked).stdout)["found"] == []
+    for name in ("kvgate.db", "kvgate.db-wal", "kvgate.db-shm"):
+        (site.folder / name).unlink(missing_ok=True)
+    Ledger.open(site.ledger).close()
+    found = json.loads(site.kvgate(*asked).stdout)["found"]
+    assert any(one["kind"] == "run-missing" and str(path) in one["text"] for one in found), found
+    assert site.kvgate("ticket", "20260101").returncode == 4
+
+
+def test_an_unsigned_g1_says_at_once_that_its_pass_cannot_be_certified_and_it_is_not(
+    signing: Callable[..., Site],
+) -> None:
+    site = signing()
+    site.signs = False
+    ended = site.gate()
+    assert ended.returncode == 0
+    (line,) = [line for line in ended.stderr.splitlines() if "not signed" in line]
+    assert "a PASS of it cannot be certified" in line
+    assert "KVGATE_KEY" in line
+    run = site.last()["run"]
+    refused = site.kvgate("certify", run, *site.by("vendor"), "-o", str(site.folder / "G1.json"))
+    assert refused.returncode == 4
+    assert "no party signed its start ticket" in refused.stderr
+    assert "pytest -m G1 --inventory FILE --key FILE --party NAME" in refused.stderr
+    assert not (site.folder / "G1.json").exists()
+    connections = site.connections
+    later = site.call(site.command("--allow-load", gate="G2"))
+    assert later.returncode == 4
+    assert "nobody would sign its start ticket" in later.stderr + later.stdout
+    assert site.connections == connections
+
+    environment = {"KVGATE_KEY": str(site.keys / "customer"), "KVGATE_PARTY": "customer"}
+    signed = site.gate(**environment)
+    assert signed.returncode == 0
+    assert "not signed" not in signed.stderr
+    made = site.kvgate("certify", site.runs()[-1]["run"], *site.by("vendor"), "-o", str(site.folder / "G1.json"))
+    assert made.returncode == 0, made.stderr
+    found = json.loads(site.kvgate("verify", str(site.folder / "G1.json"), "--simulated", "--draft", "--json").stdout)
+    (check,) = [check for check in found["checks"] if check["check"] == "ticket"]
+    assert check["outcome"] == "PASS"
+    assert "signed by customer" in check["found"]
 
 
 def test_status_speaks_both_languages_and_fits_the_terminal(signing: Callable[..., Site]) -> None:

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from kvgate import agreement as agreements
 from kvgate.certificates import simulated
+from kvgate.certificates.trust import PARTIES
 from kvgate.cli.demo import login_key
 from kvgate.cli.demo_soak import SCALE
 from kvgate.evidence.store import Evidence
@@ -61,7 +62,9 @@ def serve_soak(tmp_path: Path) -> Iterator[Served]:
             hosts = build(1, "rocm", faults)
             rack = stack.enter_context(EmbeddedRack(hosts))
             text = rack.inventory(login_key(tmp_path / "keys"))
-            keys = [Keys(Ed25519PrivateKey.generate()) for _ in range(2)]
+            keys = [Keys(Ed25519PrivateKey.generate()) for _ in PARTIES]
+            for party, pair in zip(PARTIES, keys, strict=True):
+                pair.write(tmp_path / "keys" / party)
             campaign = sample.Site(tmp_path, *keys, text=text, agreement=agreements.read())
             for gate in ("G1", "G2", "G3"):
                 campaign.passed(gate)

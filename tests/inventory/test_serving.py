@@ -10,6 +10,8 @@ from checks.acceptance import Subject
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import things
+from lab.inventory import text as written
+from lab.rack import build, fingerprint, host_key
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "inventories").glob("example-*.yaml"))
 TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
@@ -104,3 +106,16 @@ def test_a_store_of_another_engine_is_taken_with_that_engine() -> None:
         "engine: {kind: vllm", "engine: {kind: sglang"
     )
     assert reader.parse(whole.replace("evict: restart", "evict: api")).rack.serving is not None
+
+
+def test_a_load_tool_may_drive_where_each_arm_has_one_instance() -> None:
+    ordered = "  driver: {tool: vllm-bench, version: 0.20.1, folder: /opt/bench}\n"
+    rack = reader.parse(TEXT.replace(HOST, HOST + ordered)).rack
+    assert rack.serving is not None
+    assert (rack.serving.driver.tool, rack.serving.driver.version) == ("vllm-bench", "0.20.1")
+    hosts = [(host.ordered, 42200 + place, fingerprint(host_key(host.name))) for place, host in enumerate(build())]
+    two = written(hosts, concurrencies=(8,))
+    with pytest.raises(BadInput) as caught:
+        reader.parse(two.replace(HOST, HOST + ordered, 1))
+    assert [str(fault.found) for fault in caught.value.faults] == ["vllm-bench, and 2 instances in shape tp4x2"]
+    assert reader.parse(written(hosts, concurrencies=(8,), driver="vllm-bench")).rack.serving is not None

@@ -70,6 +70,10 @@ def test_there_and_back_again_is_the_same_ledger(ledger: Ledger, url: str, other
     assert ledger.check([head]) == []
     again = moving.take_in(tmp_path / "two", url)
     assert (again.added, again.ended) == (0, 0)
+    moving.export(url, tmp_path / "three", "0.1.0")
+    two, three = ((tmp_path / name).read_bytes().splitlines() for name in ("two", "three"))
+    assert three[1:-1] == two[1:-1]  # but for when it was written, and the digest that comes of that
+    assert json.loads(three[0]) | {"utc": ""} == json.loads(two[0]) | {"utc": ""}
     there.close()
 
 

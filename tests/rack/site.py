@@ -32,6 +32,10 @@ class RackSite(Site):
         return RACK.inventory
 
     @property
+    def keys(self) -> Path:
+        return RACK.folder / "keys"
+
+    @property
     def soaks(self) -> Path:
         return self.folder / "soaks"
 

@@ -90,7 +90,18 @@ def test_a_timer_of_the_schedule_fires_under_a_real_systemd_and_makes_up_for_the
     units = site.folder / "units"
     now = float(node.ssh("date +%s").stdout)
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now + 60))
-    planned = site.soak("schedule", "--units", str(units), "--allow-load", "--at", at, "--name", "tonight", "--json")
+    planned = site.soak(
+        "schedule",
+        "--units",
+        str(units),
+        "--allow-load",
+        "--at",
+        at,
+        "--name",
+        "tonight",
+        "--json",
+        *site.by("customer"),
+    )
     assert planned.returncode == 0, planned.stderr
     (entry,) = json.loads(planned.stdout)
     script = "mkdir -p {folder} $(dirname {python})\nprintf '#!/bin/sh\\necho \"$@\" >>/var/tmp/fired\\n' >{python}\nchmod 755 {python}\n"

@@ -9,6 +9,9 @@ import pytest
 
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
+from checks.files.integrity import Place, by_blocks
+from checks.files.loading import cold
+from checks.files.saving import checkpoint
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
@@ -51,3 +54,19 @@ def test_a_load_that_never_could_be_told_has_no_section_of_numbers(evidence: Evi
 
 def test_it_reads_chinese(evidence: Evidence) -> None:
     assert [section.title for section in shown(evidence, lang="zh")] == ["文件读写能力", "逐轮数据"]
+
+
+def test_loads_without_a_chart_say_what_each_round_came_to(evidence: Evidence) -> None:
+    place = Place("node-01", "/mnt/fx100", "xfs")
+    hosts = {host.name: host for host in build(1, "rocm", ["checkpoint-corrupt"])}
+    local = Place("node-01", "/mnt/nvme0", "xfs")
+    trials = [by_blocks(place, place, 2**30, 2), cold(place, 8, 2**32, 8, 3), checkpoint(local, 8, 2**32, 1)]
+    tried = Trials(trials, Virtual(hosts), Answers(evidence), "kvgate:test").run()
+    again = Tried(tried.answers)
+    again.asked = {trial.key: trial for trial in trials}
+    (section,) = sections.of(again, Reader("en"))
+    blocks, model, saved = section.grids[0].rows
+    assert blocks[1:] == ("2", "1.074 GB as it was written; 1.074 GB as it was written")
+    assert model[1] == "3"
+    assert model[2].count(" GB/s, ") == 3
+    assert "verify failed" in saved[2]

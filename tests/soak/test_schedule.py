@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from kvgate.cli import main
 from kvgate.errors import NotAllowed
 from kvgate.soak import schedule
 from kvgate.soak.host import launch
 from kvgate.soak.schedule import EVERY, Book, Entry
+from tests.certificates.conftest import Keys
 from tests.soak.rack import inventory
 
 NOW = datetime(2026, 11, 29, 20, 0, tzinfo=UTC)
@@ -114,21 +116,59 @@ Kvgate = Callable[..., Result]
 def kvgate(tmp_path: Path) -> Kvgate:
     (tmp_path / "rack.yaml").write_text(inventory(tmp_path / "hosts"))
     more = ["--soaks", str(tmp_path / "soaks"), "--units", str(tmp_path / "units")]
-    return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more])
+    environment = {"KVGATE_TRUST": str(tmp_path / "allowed_signers")}
+    return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more], env=environment)
+
+
+def keys(folder: Path, party: str, passphrase: bytes | None = None) -> tuple[str, ...]:
+    """Lay a party's key and a trust file of it; the options that sign with it."""
+    pair = Keys(Ed25519PrivateKey.generate())
+    path = pair.write(folder / party, passphrase)
+    (folder / "allowed_signers").write_text(pair.line(party))
+    return "--key", str(path), "--party", party
+
+
+@pytest.mark.parametrize("command", ["schedule", "run"])
+def test_a_soak_that_could_not_sign_its_start_ticket_is_refused_before_it_makes_load(
+    tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "rack.yaml").write_text(inventory(tmp_path / "hosts"))
+    place = ("--inventory", str(tmp_path / "rack.yaml"), "--soaks", str(tmp_path / "soaks"), "--allow-load")
+    more = (
+        ("--units", str(tmp_path / "units"), "--at", "2099-01-01 10:00") if command == "schedule" else ("--every", "1")
+    )
+    trust = ("--trust", str(tmp_path / "allowed_signers"))
+
+    def refused(*words: str) -> str:
+        done = CliRunner().invoke(main, ["soak", command, *place, *more, *words])
+        assert done.exit_code == 4, done.output
+        return done.stderr
+
+    assert "without a signed start ticket: give --key FILE and --party NAME" in refused()
+    locked = keys(tmp_path, "vendor", b"secret")
+    assert "has a passphrase, and what a timer starts can ask nobody" in refused(*locked, *trust)
+    public = ("--key", str(tmp_path / "vendor.pub"), "--party", "vendor")
+    assert "what a timer starts has no ssh-agent" in refused(*public, *trust)
+    good = keys(tmp_path, "customer")
+    assert "is customer's in" in refused(*good[:3], "vendor", *trust)
+    assert not (tmp_path / "soaks").exists()
+    assert not (tmp_path / "hosts").exists()
 
 
 def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> None:
     words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--every", "weekly")
-    assert kvgate(*words).exit_code == 4  # load for hours is never made without leave
-    assert kvgate(*words, "--allow-load").exit_code == 0
+    key = keys(tmp_path, "customer")
+    assert kvgate(*words, *key).exit_code == 4  # load for hours is never made without leave
+    assert kvgate(*words, *key, "--allow-load").exit_code == 0
     assert sorted(path.name for path in (tmp_path / "units").iterdir()) == [
         "kvgate-soak-soak.service",
         "kvgate-soak-soak.timer",
     ]
-    assert kvgate(*words, "--allow-load").exit_code == 4  # a second one of that name
+    assert kvgate(*words, *key, "--allow-load").exit_code == 4  # a second one of that name
     [row] = json.loads(kvgate("--json").stdout)
     assert (row["name"], row["every"], row["missed"], row["status"]) == ("soak", "weekly", [], None)
     assert row["command"][:3] == [sys.executable, "-m", "kvgate"]
+    assert row["command"][-6:] == [*key, "--trust", str(tmp_path / "allowed_signers")]
     assert kvgate("--remove", "soak").exit_code == 0
     assert list((tmp_path / "units").iterdir()) == []
     assert json.loads(kvgate("--json").stdout) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 from checks.block.burst import Watched
 from checks.block.rounds import Round
+from checks.block.surroundings import causes
 from checks.trial import Trial
 from checks.units import show_bytes
 from kvgate.gate.tried import Ended, Tried
@@ -79,6 +80,14 @@ def _latency(rounds: Sequence[Round], percent: float) -> str:
     return f"{median(values):,.1f}" if values else "-"
 
 
+def _around(found: Round, read: Reader) -> str:
+    """Clock of the processors around the round, and what went wrong with throttling and links meanwhile."""
+    if found.around is None:
+        return ""
+    clock = [] if found.around.megahertz is None else [f"{found.around.megahertz:.0f} MHz"]
+    return read(", ").join([*clock, *(read.phrase(cause) for cause in causes([found.around]))])
+
+
 def _round(trial: Trial[Any], ended: Ended, read: Reader) -> Sequence[str]:
     pattern, place = _place(trial)
     name, number = f"{place} {pattern}", str(ended.number)
@@ -93,5 +102,5 @@ def _round(trial: Trial[Any], ended: Ended, read: Reader) -> Sequence[str]:
     return (
         name, number, f"{show_bytes(int(found.bytes_per_second))}/s", f"{found.iops:,.0f}",
         _latency([found], 50.0), _latency([found], 99.0), watched,
-        "-" if found.cpu_percent is None else f"{found.cpu_percent:.0f}", heat, "",
+        "-" if found.cpu_percent is None else f"{found.cpu_percent:.0f}", heat, _around(found, read),
     )  # fmt: skip
