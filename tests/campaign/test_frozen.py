@@ -29,12 +29,13 @@ class Desk(Site):
     @property
     def inventory(self) -> Inventory:
         file = self.folder / "rack.yaml"
-        file.write_text(re.sub(r"keys/(\w+)\.pub", r"\1.pub", self.text))
+        file.write_text(re.sub(r"keys/(\w+)\.pub", r"parties/\1.pub", self.text))
         return reader.read(file)
 
     def lay(self, **keys: Keys) -> None:
         for party, key in keys.items():
-            (self.folder / f"{party}.pub").write_text(f"{key.signer.public.openssh()} {party}\n")
+            (self.folder / "parties").mkdir(exist_ok=True)
+            (self.folder / "parties" / f"{party}.pub").write_text(f"{key.signer.public.openssh()} {party}\n")
 
     def begin(self, gate: str, **options: object):  # type: ignore[no-untyped-def]
         return super().begin(gate, **{"trust": None, **options})
@@ -85,7 +86,6 @@ def test_two_keys_of_one_person_open_no_gate(desk: Desk, changed: tuple[str, ...
     desk.run("G1")
     for party in changed:
         setattr(desk, party, new())
-    desk.certify(desk.last())
     desk.lay(vendor=desk.vendor, customer=desk.customer)
     with pytest.raises(OutOfOrder, match=r"keys of the parties are fixed since the first attempt") as refused:
         desk.begin("G2")
@@ -121,7 +121,7 @@ def test_the_old_keys_count_until_they_are_put_back(desk: Desk) -> None:
 def test_an_inventory_that_names_no_key_any_more_lets_those_of_the_first_attempt_count(desk: Desk) -> None:
     desk.passed("G1")
     for party in ("vendor", "customer"):
-        (desk.folder / f"{party}.pub").unlink()
+        (desk.folder / "parties" / f"{party}.pub").unlink()
     assert desk.begin("G2").gate == "G2"
 
 
@@ -130,7 +130,6 @@ def test_a_trust_file_is_the_operator_s_own_decision_and_is_said_aloud_kept_and_
     old, mine = desk.vendor.signer.public.fingerprint, new()
     desk.vendor = mine
     file = signers(desk.folder, mine, desk.customer)
-    desk.certify(desk.last())
     session = desk.begin("G1", trust=file)
     assert session.loud is not None
     told = str(session.loud)
@@ -156,7 +155,7 @@ def test_a_trust_file_with_the_same_keys_says_nothing(desk: Desk) -> None:
 
 def test_keys_of_a_trust_file_are_fixed_where_no_inventory_names_any(desk: Desk) -> None:
     for party in ("vendor", "customer"):
-        (desk.folder / f"{party}.pub").unlink()
+        (desk.folder / "parties" / f"{party}.pub").unlink()
     desk.run("G1", trust=signers(desk.folder, desk.vendor, desk.customer))
     desk.lay(vendor=desk.vendor, customer=new())
     force = desk.force()
@@ -203,6 +202,6 @@ def test_keys_changed_in_the_ledger_are_found(desk: Desk) -> None:
 
 def test_a_trust_file_of_one_run_is_not_the_next_operator_s(desk: Desk) -> None:
     for party in ("vendor", "customer"):
-        (desk.folder / f"{party}.pub").unlink()
+        (desk.folder / "parties" / f"{party}.pub").unlink()
     desk.run("G1", trust=signers(desk.folder, desk.vendor, desk.customer))
     assert desk.force().trust is None
