@@ -17,7 +17,10 @@ KELVIN = 273
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Health of one disk: temperature in Celsius, spare and wear in percent, writes in bytes."""
+    """Health of one disk: temperature in Celsius, spare and wear in percent, writes in bytes.
+
+    ``heat`` are counters of heat by name, as far as the tool tells them.
+    """
 
     critical_warning: int
     celsius: int | None
@@ -29,6 +32,7 @@ class Health:
     unsafe_shutdowns: int
     media_errors: int
     error_log_entries: int
+    heat: tuple[tuple[str, int], ...] = ()
 
 
 def health_by_nvme(text: str) -> Health:
@@ -45,6 +49,7 @@ def health_by_nvme(text: str) -> Health:
         unsafe_shutdowns=log.unsafe_shutdowns,
         media_errors=log.media_errors,
         error_log_entries=log.error_log_entries,
+        heat=log.heat,
     )
 
 

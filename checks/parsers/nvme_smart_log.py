@@ -7,6 +7,8 @@ digits in quotes in some 2.2 and 2.3 builds. Temperatures are Kelvin in JSON; th
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +32,25 @@ _TEXT = {
     "num_err_log_entries": "num_err_log_entries",
 }
 
+#: What counts heat: minutes above the warning and the critical temperature, how often and for how many seconds the disk slowed
+#: itself down a little (1) or a lot (2). Older disks and tools have none of it.
+_HEAT = {
+    "warning_temp_time": "warning_temperature_time",
+    "critical_comp_time": "critical_composite_temperature_time",
+    "thm_temp1_trans_count": "thermal_management_t1_trans_count",
+    "thm_temp2_trans_count": "thermal_management_t2_trans_count",
+    "thm_temp1_total_time": "thermal_management_t1_total_time",
+    "thm_temp2_total_time": "thermal_management_t2_total_time",
+}
+_TEXT |= {label: key for key, label in _HEAT.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class SmartLog:
-    """Counters since the disk was made. Data units are 512,000 bytes; spare and wear in percent; ``kelvin`` 0 = not given."""
+    """Counters since the disk was made. Data units are 512,000 bytes; spare and wear in percent; ``kelvin`` 0 = not given.
+
+    ``heat`` are the counters of heat that were told, by their names in JSON.
+    """
 
     critical_warning: int
     kelvin: int | None
@@ -47,6 +64,7 @@ class SmartLog:
     unsafe_shutdowns: int
     media_errors: int
     error_log_entries: int
+    heat: tuple[tuple[str, int], ...] = ()
 
 
 def parse(text: str) -> SmartLog:
@@ -66,7 +84,16 @@ def parse(text: str) -> SmartLog:
         unsafe_shutdowns=whole(table, "unsafe_shutdowns"),
         media_errors=whole(table, "media_errors"),
         error_log_entries=whole(table, "num_err_log_entries"),
+        heat=tuple(_heat(table)),
     )
+
+
+def _heat(table: Any) -> Iterator[tuple[str, int]]:
+    """Counters of heat, those that can be read: they are told beside the health of a disk and decide nothing of it."""
+    for key in _HEAT:
+        if key in table:
+            with suppress(UnreadableOutput):
+                yield key, whole(table, key)
 
 
 def _key(warning: object) -> str:
@@ -89,7 +116,11 @@ def _text(text: str) -> dict[str, str | int]:
             continue
         if key in found:
             raise UnreadableOutput(f"{label.strip()!r} stands twice")
-        found[key] = _value(key, value.strip())
+        try:
+            found[key] = _value(key, value.strip())
+        except UnreadableOutput:
+            if key not in _HEAT:
+                raise
     return found
 
 

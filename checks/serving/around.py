@@ -1,6 +1,7 @@
-"""What is looked at before and after a window that is to be a baseline: how hot disk and accelerators are, and who slowed down.
+"""What is looked at before and after a measured window: how hot disk and accelerators are, and who slowed down.
 
-It explains rounds that differ and decides nothing, so that what cannot be read is None and breaks no round.
+For a baseline it explains rounds that differ; a paired round in which anything slowed itself down for heat is taken out, before
+anybody has looked at what it measured. What cannot be read is None and breaks no round.
 """
 
 from __future__ import annotations
@@ -73,6 +74,38 @@ def read(facts: Mapping[str, Any], side: Side) -> Around:
         if health is not None and health.critical_warning & _TOO_HOT:
             raise Voided(say("the disk reported that it was too hot ({celsius} C)", celsius=health.celsius or 0))
     return Around(disk, (facts.get(f"{side.role}: cards before"), facts.get(f"{side.role}: cards after")))
+
+
+def cool(facts: Mapping[str, Any], side: Side) -> Around:
+    """Read both moments of a window that counts only if heat slowed nothing in it. Raises Voided."""
+    looked = read(facts, side)
+    if slower := _disk_slowed(looked):
+        raise Voided(
+            say(
+                "the local disk slowed down for heat while the {role} arm was measured ({what})",
+                role=side.role,
+                what=slower,
+            )
+        )
+    if _slowed(looked):
+        raise Voided(say("heat slowed accelerators down while the {role} arm was measured", role=side.role))
+    return looked
+
+
+def _disk_slowed(one: Around) -> str:
+    """Counters of heat that rose between the two looks, with by how much."""
+    before, after = one.disk
+    if before is None or after is None:
+        return ""
+    first = dict(before.heat)
+    return ", ".join(f"{name} +{value - first[name]}" for name, value in after.heat if value > first.get(name, value))
+
+
+def degrees(looked: Around) -> tuple[tuple[int | None, int | None], tuple[float | None, float | None]]:
+    """Degrees before and after: of the disk, and of the hottest accelerator."""
+    disk = [None if one is None else one.celsius for one in looked.disk]
+    heat = [None if one is None else max(hottest(one), default=None) for one in looked.cards]
+    return (disk[0], disk[1]), (heat[0], heat[1])
 
 
 def causes(looked: Sequence[Around]) -> list[Phrase]:

@@ -50,10 +50,7 @@ def alone(site: Site, side: Side, concurrency: int, count: int) -> Trial[Alone]:
     def stages(number: int) -> Stages:
         prompts = f"{site.shape}/c{concurrency}/baseline/{side.role}/r{number}"
         asked = Asked(prompts, site.prompts(concurrency), concurrency, site.prompt_tokens, site.output_tokens)
-        whole = cell(site, side, asked)
-        before, window = whole[:-3], whole[-3:]
-        looked = (*around.looks(side, "before"), *window, *around.looks(side, "after"))
-        return (*before, *looked, *ended(site, side))
+        return (*cell(site, side, asked), *ended(site, side))
 
     return Trial(
         id=f"serving.alone:{site.shape}:{side.role}:c{concurrency}",

@@ -13,6 +13,7 @@ from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase, say
 from checks.raid import probes as raid
 from checks.serving import probes
+from checks.serving.around import looks
 from checks.serving.client import Mode, Work, client
 from checks.serving.driven import as_ordered, drive, version
 from checks.serving.kv import Layout, NoOneNumber, layout
@@ -189,8 +190,8 @@ def cell(site: Site, side: Side, asked: Asked) -> Stages:
         stages += populated(site, side, asked, name) + evicted(site, side, name)
     else:
         stages += up(site, side, name)
-    stages += told(site, side, name) + warmed(site, side, asked, name)
-    return stages + measured(site, side, asked, name, driver=site.driver)
+    stages += told(site, side, name) + warmed(site, side, asked, name) + looks(side, "before")
+    return stages + measured(site, side, asked, name, driver=site.driver) + looks(side, "after")
 
 
 def ended(site: Site, *sides: Side) -> Stages:

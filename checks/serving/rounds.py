@@ -10,6 +10,8 @@ from checks.parsers.findmnt import Mounted
 from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase
 from checks.probe import UnreadableOutput
+from checks.serving import around
+from checks.serving.around import Around
 from checks.serving.driven import Driven, run_of
 from checks.serving.kv import Layout, NoOneNumber
 from checks.serving.probes import Count
@@ -26,7 +28,7 @@ class ArmRound:
     """One arm in one round. ``settings`` of every engine by name; ``disordered`` is what was read back against the order.
 
     ``stored`` is what lay in the store after populating, ``due`` what had to; both None for an arm that keeps no KV, as is
-    ``expected``. ``prompt_tokens`` is the length of a prompt.
+    ``expected``. ``prompt_tokens`` is the length of a prompt; ``looked`` how hot it was around the window.
     """
 
     side: Side
@@ -40,6 +42,7 @@ class ArmRound:
     stored: Count | None = None
     due: Kept | None = None
     prompt_tokens: int = 0
+    looked: Around | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,13 @@ class ReadBoth:
     concurrency: int
 
     def __call__(self, facts: Mapping[str, Any]) -> Round:
-        """Read it."""
-        local, array = (arm(facts, self.site, side, self.concurrency) for side in (self.site.local, self.site.array))
+        """Read it: first whether the round counts at all, then what it gave."""
+        sides = (self.site.local, self.site.array)
+        looked = [around.cool(facts, side) for side in sides]
+        local, array = (
+            replace(arm(facts, self.site, side, self.concurrency), looked=one)
+            for side, one in zip(sides, looked, strict=True)
+        )
         if local.client.prompts != array.client.prompts:
             raise UnreadableOutput("the arms were asked different prompts")
         return Round(number_of(local.client.prompt_set), self.concurrency, local, array)
@@ -84,7 +92,8 @@ class ReadAnew:
 
     def __call__(self, facts: Mapping[str, Any]) -> ArmRound:
         """Read it."""
-        return anew(facts, self.site, self.side)
+        looked = around.cool(facts, self.side)
+        return replace(anew(facts, self.site, self.side), looked=looked)
 
 
 def anew(facts: Mapping[str, Any], site: Site, side: Side) -> ArmRound:

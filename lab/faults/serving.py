@@ -210,6 +210,26 @@ FAULTS: tuple[Fault, ...] = (
         "node-reboots", "the node is rebooted within each window of the local arm",
         Flaw("reboots", "local"), undecided=_LOCAL - {"G3.5.1"},
     ),
+    Fault(
+        "disk-hot-while-serving", "the local disk says that it is too hot at every look around a measured window",
+        "node-01", undecided=_LOCAL - {"G3.5.1"},
+        edits=(Edit(ask="nvme smart-log .*", replace=(('"critical_warning":0', '"critical_warning":2'),)),),
+    ),
+    Fault(
+        "accelerators-slowed-while-serving", "heat slows one accelerator down at every look around a measured window",
+        "node-01", platform="nvidia", undecided=_LOCAL - {"G3.5.1"},
+        edits=(
+            Edit(
+                ask="nvidia-smi -q -x",
+                replace=(
+                    (
+                        "<clocks_event_reason_hw_thermal_slowdown>Not Active<",
+                        "<clocks_event_reason_hw_thermal_slowdown>Active<",
+                    ),
+                ),
+            ),
+        ),
+    ),
     # ---- the place is not what it should be
     _fault(
         "engine-does-not-start", "the array arm's engine fails at its start: memory of a device is taken",

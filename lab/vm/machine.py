@@ -114,7 +114,7 @@ class Machine:
         while self.pid() is not None:
             time.sleep(0.05)
 
-    def ask(self, command: str, **arguments: Any) -> Any:
+    def ask(self, command: str, /, **arguments: Any) -> Any:
         """Ask QEMU. Raises Refused or OSError."""
         return qmp.ask(self.control, command, **arguments)
 

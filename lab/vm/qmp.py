@@ -13,7 +13,7 @@ class Refused(Exception):
     """QEMU did not do what it was asked."""
 
 
-def ask(path: Path, command: str, **arguments: Any) -> Any:
+def ask(path: Path, command: str, /, **arguments: Any) -> Any:
     """Run one command and return what it returns. Raises Refused with QEMU's reason, OSError when nobody listens."""
     folder = os.open(path.parent, os.O_PATH)  # a socket's name may have 107 bytes; a checkout may lie deeper
     try:

@@ -17,7 +17,7 @@ from kvgate.gate.tried import Tried
 from kvgate.reports import strips
 from kvgate.reports.arms import steps
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections import benefit, proofs, tier
+from kvgate.reports.sections import benefit, proofs, settings, tier
 from kvgate.reports.sections.levels import Level, levels
 from kvgate.reports.sections.section import Section
 from lab.rack import build
@@ -46,7 +46,7 @@ def shown(*faults: str, lang: str = "en") -> dict[str, Section]:
     read = Reader(lang)
     made = [
         *benefit.sections(found, read), *tier.sections(found, read),
-        *proofs.sections(found, list(tried.asked.values()), tried, read),
+        *proofs.sections(found, list(tried.asked.values()), tried, read), *settings.sections(found, read),
     ]  # fmt: skip
     return {section.title: section for section in made}
 
@@ -74,6 +74,12 @@ def test_every_round_and_every_request_is_drawn() -> None:
     assert [row[2] for row in spread.grids[0].rows] == ["400", "400"]
     assert len(spread.charts) == 1
     assert len(found["Paired rounds"].charts) == 2
+    heat = found["Paired rounds"].grids[1]
+    assert [row[1] for row in heat.rows] == ["local", "array"]
+    assert all(float(one) > 20 for row in heat.rows for one in row[3].split(".."))
+    assert (heat.rows[0][2] == "-", heat.rows[1][2]) == (False, "-"), (
+        "the array's own disks are no reason to take rounds out"
+    )
 
 
 def test_the_reconciliation_tells_both_arms_line_by_line() -> None:
@@ -94,9 +100,9 @@ def test_what_stands_behind_the_comparison_is_shown() -> None:
     assert [row[1:4] for row in judged] == [("-20 %", "STOP", "STOP"), ("-30 %", "PASS", "PASS")]
     assert found["The same answers from restored KV"].grids[0].rows[0][1] == "32"
     assert found["Against computing everything anew"].grids[0].rows[0][1].endswith(" s")
-    settings = {row[1]: row for row in found["Both arms, setting by setting"].grids[0].rows}
-    assert settings["engine.version"][2].startswith("0.20.1")
-    assert {row[4] for row in settings.values()} == {"same"}
+    told = {row[1]: row for row in found["Both arms, setting by setting"].grids[0].rows}
+    assert told["engine.version"][2].startswith("0.20.1")
+    assert {row[4] for row in told.values()} == {"same"}
 
 
 @pytest.mark.parametrize("fault", ["page-cache-answers", "store-dram-tier"])

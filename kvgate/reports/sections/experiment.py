@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kvgate.gate.session import GateSession
 from kvgate.gate.tried import Tried
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections import benefit, proofs, tier
+from kvgate.reports.sections import benefit, proofs, settings, tier
 from kvgate.reports.sections.levels import levels
 from kvgate.reports.sections.section import Section
 
@@ -22,3 +22,4 @@ def sections(session: GateSession, tried: Tried, read: Reader) -> Iterator[Secti
     yield from benefit.sections(found, read)
     yield from tier.sections(found, read)
     yield from proofs.sections(found, list(tried.asked.values()), tried, read)
+    yield from settings.sections(found, read)

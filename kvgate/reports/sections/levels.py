@@ -21,6 +21,7 @@ from kvgate.agreement import Agreement
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.ceilings import ceilings
 from kvgate.gate.tried import Ended, Tried
+from kvgate.reports.messages import Reader
 
 #: The clauses whose numbers a level is held to, by whether its shape is the one that the gate is about.
 _DROP = {True: "G3.3.1", False: "G3.3.2"}
@@ -63,6 +64,11 @@ class Level:
     def pairs(self) -> tuple[Pair, ...]:
         """Both cells of each round that counts, valid or with every reason why not."""
         return judging.pairs(self.rounds, self.site, self.limits)
+
+    def requests(self, role: str) -> list[Sequence[float]]:
+        """TTFT of every request, round by round, of the valid cells of the local or the array arm."""
+        cells = [pair.local if role == "local" else pair.array for pair in self.pairs]
+        return [one.figures.ttfts for one in cells if one.figures is not None]
 
     @cached_property
     def unfit(self) -> tuple[Phrase, ...]:
@@ -115,3 +121,13 @@ def levels(
 def _terms(agreement: Agreement, clause: str) -> Mapping[str, Any]:
     found = agreement.acceptance.clauses.get(clause)
     return {} if found is None else {name: limit.value for name, limit in found.limits.items()}
+
+
+def roles(read: Reader) -> tuple[tuple[str, str], ...]:
+    """Both arms with what people call them."""
+    return ("local", read("local")), ("array", read("array"))
+
+
+def titled(title: str, levels: Sequence[Level]) -> str:
+    """A section on another shape than the one that the gate is about says so, and is folded."""
+    return title if levels[0].primary else f"{title}: {', '.join(dict.fromkeys(one.site.shape for one in levels))}"
