@@ -9,6 +9,7 @@ import pytest
 from checks.verdict import Outcome
 from kvgate.audit import stoploss
 from kvgate.audit.certificates import Source, Weighing
+from kvgate.audit.deviations import Deviations
 from kvgate.campaign import reopening, statements
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
@@ -187,7 +188,7 @@ def test_an_audit_finds_a_certificate_that_leaves_out_what_the_rack_did_under_an
     renamed(site)
     site.passed("G1")
     kept = site.ledger.envelopes(kind="certificate")[-1]
-    weighing = Weighing(site.ledger, site.trust)
+    weighing = Weighing(site.ledger, site.trust, Deviations(site.ledger, site.trust))
     assert list(weighing.look(Source("sound", kept.content))) == []
     statement = envelopes.read(kept.content, "it").statement()
     predicate = statement["predicate"]
