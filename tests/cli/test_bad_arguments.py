@@ -118,8 +118,14 @@ def _filled(word: str, places: dict[str, str]) -> str:
 
 @pytest.mark.parametrize("kind", VALUES)
 def test_every_command_bears_every_bad_value(
-    kvgate: Kvgate, stored: Stored, tmp_path: Path, capfd: pytest.CaptureFixture[str], kind: str
+    kvgate: Kvgate,
+    stored: Stored,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    kind: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # a bad name is a good name of a file to write, now and then
     value = VALUES[kind](tmp_path)
     places = {
         "{folder}": str(tmp_path), "{binary}": _binary(tmp_path), "{good}": str(ROOT / "inventories" / "demo.yaml"), "{}": value,
