@@ -6,15 +6,19 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checks.phrase import Phrase
+from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Quantity, Verdict
 
 #: What stands in for characters that no text column and no terminal can hold: NUL and lone surrogates.
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+
+
+#: Characters of the longest whole number that is read: more than any counter has.
+_DIGITS = 40
 
 
 class Seal(NamedTuple):
@@ -45,13 +49,40 @@ def first_bytes(path: Path, most: int) -> bytes:
 
 def parse_object(text: str | bytes) -> dict[str, object]:
     """Read one JSON object. Raises ValueError for anything else, for a key that stands twice, and for NaN."""
-    try:
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    found = parse_json(text, _unique, _no_constant)
     if not isinstance(found, dict):
-        raise ValueError(f"found {type(found).__name__}, wanted a JSON object")
+        raise ValueError(f"found {json_kind(found)}, wanted a JSON object")
     return found
+
+
+def parse_json(
+    text: str | bytes, unique: Callable[[list[tuple[str, object]]], object], constant: Callable[[str], object]
+) -> object:
+    """Read JSON of any kind. Raises ValueError, whose words are ours and not those of a library."""
+    try:
+        decoded = text if isinstance(text, str) else text.decode("utf-8")
+        return json.loads(decoded, object_pairs_hook=unique, parse_constant=constant, parse_int=_bounded)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is no JSON (line {error.lineno}, column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def json_kind(value: object) -> Phrase:
+    """What a JSON value is, as a person says it."""
+    kinds: tuple[tuple[type | tuple[type, ...], Phrase], ...] = (
+        (dict, say("an object")), (list, say("a list")), (str, say("a text")), (bool, say("true or false")),
+        ((int, float), say("a number")),
+    )  # fmt: skip
+    return next((name for kind, name in kinds if isinstance(value, kind)), say("nothing (null)"))
+
+
+def _bounded(digits: str) -> int:
+    if len(digits) > _DIGITS:
+        raise ValueError(f"found a whole number of {len(digits.lstrip('-'))} digits")
+    return int(digits)
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

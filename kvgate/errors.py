@@ -27,6 +27,8 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from checks.phrase import Phrase, plain, say
@@ -167,3 +169,45 @@ class Damaged(Unwritable):
 #: Reasons under which an answer that a person declared in the inventory may stand in for the measurement.
 #: A host that is down, slow or garbled is not among them.
 DECLARABLE = (NotAskable, ToolMissing, Unsupported)
+
+
+#: What the operating system says, in words that are in the message catalogue. Network errors have words of their own where they occur.
+_SYSTEM: Mapping[int, Phrase] = {
+    errno.ENOENT: say("No such file or directory"),
+    errno.EACCES: say("Permission denied"),
+    errno.EPERM: say("Operation not permitted"),
+    errno.ENOSPC: say("No space left on device"),
+    errno.EDQUOT: say("Disk quota exceeded"),
+    errno.EFBIG: say("File too large"),
+    errno.EISDIR: say("Is a directory"),
+    errno.ENOTDIR: say("Not a directory"),
+    errno.ENOTEMPTY: say("Directory not empty"),
+    errno.EEXIST: say("File exists"),
+    errno.EROFS: say("Read-only file system"),
+    errno.EIO: say("Input/output error"),
+    errno.EINVAL: say("Invalid argument"),
+    errno.ELOOP: say("Too many levels of symbolic links"),
+    errno.ENAMETOOLONG: say("File name too long"),
+    errno.EMFILE: say("Too many open files"),
+    errno.ENFILE: say("Too many open files in system"),
+    errno.EBUSY: say("Device or resource busy"),
+    errno.ETXTBSY: say("Text file busy"),
+    errno.ENOMEM: say("Cannot allocate memory"),
+    errno.ENXIO: say("No such device or address"),
+    errno.ENODEV: say("No such device"),
+    errno.EBADF: say("Bad file descriptor"),
+    errno.ESTALE: say("Stale file handle"),
+    errno.EADDRINUSE: say("Address already in use"),
+    errno.EADDRNOTAVAIL: say("Cannot assign requested address"),
+    errno.EHOSTUNREACH: say("No route to host"),
+    errno.ENETUNREACH: say("Network is unreachable"),
+    errno.ETIMEDOUT: say("Connection timed out"),
+}
+
+
+def because(error: BaseException | None) -> Phrase:
+    """What the operating system says of an error, in the reader's language where it is a known one."""
+    if isinstance(error, OSError):
+        known = _SYSTEM.get(error.errno or 0)
+        return known if known is not None else plain(error.strerror or str(error))
+    return plain(str(error))

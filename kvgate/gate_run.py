@@ -180,6 +180,8 @@ class GateRun:
         self.session.bodies = self._bodies
         for line in lines.earlier(started.earlier, self.prepared.options.only_stale):
             print(line, file=sys.stderr, flush=True)
+        for line in lines.loud(self.session.loud):
+            print(line, file=sys.stderr, flush=True)
         if started.unsigned:
             print(lines.unsigned(), file=sys.stderr, flush=True)
         collected = {test.owed for test in tests}

@@ -22,11 +22,12 @@ from kvgate.certificates.quorum import weigh
 from kvgate.certificates.ticket import envelope_of
 from kvgate.certificates.trust import Trust
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Refused
+from kvgate.errors import NotAllowed, Refused, because
 from kvgate.ledger.audit import anchored
 from kvgate.ledger.chain import GENESIS
 from kvgate.ledger.clocks import TWO_MACHINES
 from kvgate.ledger.findings import Finding
+from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredDecision
 
@@ -60,7 +61,7 @@ def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> It
             yield Source(str(path), first_bytes(path, LIMIT + 1), anchor)
         except OSError as error:
             raise NotAllowed(
-                say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+                say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))
             ) from error
 
 
@@ -74,6 +75,7 @@ class Weighing:
         self._entries = ledger.decisions()
         self._hashes = {0: GENESIS, **{entry.seq: entry.hash for entry in self._entries}}
         self._ledger = ledger
+        self._racks = Racks(ledger)
         self._held: dict[str, list[Held]] = {}
 
     def look(self, source: Source) -> Iterator[Finding]:
@@ -207,7 +209,7 @@ class Weighing:
                 yield Finding("row", run.id, text)
 
     def _attempts(self, held: Held) -> Iterator[Finding]:
-        """Every earlier attempt that it counts must be there, by the same ticket."""
+        """Every earlier attempt that it counts must be there, by the same ticket; every one that is there must be counted."""
         for one in held.certificate.predicate.attempts:
             run = self._runs.get(one.run)
             if run is None or run.ticket_digest != one.ticket:
@@ -215,6 +217,15 @@ class Weighing:
                 yield Finding(
                     "run-missing", one.run, text + (" any more" if run is None else " with that start ticket")
                 )
+        counted = {one.run for one in held.certificate.predicate.attempts}
+        own = self._runs[held.certificate.predicate.run]
+        for other in self._racks.attempts(own):
+            if other.id not in counted:
+                text = (
+                    f"{held.place} leaves out attempt {other.attempt} at {other.gate} in campaign {other.campaign} (run {other.id}), "
+                    "which was on the same rack before it"
+                )
+                yield Finding("attempt-uncounted", other.id, text)
 
 
 def _before(entry: StoredDecision, issued: datetime) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kvgate.audit import evidence
+from kvgate.audit import evidence, stoploss
 from kvgate.audit.certificates import Weighing, gathered
 from kvgate.audit.deviations import Deviations
 from kvgate.certificates.trust import Trust
@@ -64,7 +64,11 @@ def walk(ledger: Ledger, asked: Asked, counts: Counts, progress: Progress) -> It
     if asked.root is not None and asked.root.is_dir():
         yield from evidence.strangers(asked.root, {run.id for run in runs})
     deviations = Deviations(ledger, asked.trust)
-    yield from deviations.look()
+    try:
+        yield from deviations.look()
+        yield from stoploss.look(ledger, asked.trust)
+    except Damaged as error:
+        yield Finding("row", "ledger", str(error))
     weighing = Weighing(ledger, asked.trust, deviations)
     for source in gathered(ledger, asked.certificates, asked.anchors):
         counts.certificates += 1

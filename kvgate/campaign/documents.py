@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic
 
+from checks.phrase import Phrase, say
 from kvgate.campaign import statements
 from kvgate.campaign.statements import Predicate, Reopening, Stop, Waiver
 from kvgate.certificates import envelope as envelopes
@@ -129,6 +130,23 @@ class Documents:
             if one.final and any(self._means(stop, run, last) for stop in one.said.stops):
                 return one.digest
         return None
+
+    def unopened(self, run: RunHandle) -> Phrase | None:
+        """Why a document that would let the campaign go on after this run does not; None when there is none, or one that counts."""
+        last = self.last(run)
+        about = [one for one in self.reopenings if any(stop.run == run.id for stop in one.said.stops)]
+        if not about or self.reopening(run) is not None:
+            return None
+        if self.trust is None:
+            return say("a reopening is there, but it is not known whose signatures count, so it was not weighed")
+        found = about[-1]
+        if not any(self._means(stop, run, last) for one in about for stop in one.said.stops):
+            return say("a reopening is there, but it is about an earlier decision of that run")
+        if found.refused:
+            return say("a reopening is there, but it carries a signature that does not count")
+        if not found.signers:
+            return say("a reopening is there, but signed by nobody whose key counts")
+        return say("a reopening is there, but signed by {party} only", party=found.signers[0])
 
     @staticmethod
     def _means(stop: Stop, run: RunHandle, last: StoredDecision | None) -> bool:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, listed, plain, say
 from kvgate.campaign.scopes import touching
-from kvgate.campaign.standing import Attempt, Campaign
+from kvgate.campaign.standing import Attempt, Campaign, Elsewhere
 from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """One reason, and what to do about it. ``kind``: open, stopped, missing, unsigned, ticket, changed, agreement, expired."""
+    """One reason, and what to do about it.
+
+    ``kind``: open, stopped, missing, unsigned, ticket, changed, agreement, expired, keys.
+    """
 
     kind: str
     why: Phrase
@@ -43,6 +45,7 @@ def opening(
     """Say whether ``gate`` may start on this rack by the agreement with this digest. ``resumed`` is a run that goes on."""
     found = [_open(one) for one in campaign.attempts if one.open and one.run.id != resumed]
     found += [_stopped(one) for one in campaign.stopping() if one.run.id != resumed]
+    found += [obstacle for other in campaign.elsewhere for obstacle in _elsewhere(other)]
     previous = before(gate)
     if previous is None:
         return Opening(gate, None, tuple(found))
@@ -54,24 +57,32 @@ def opening(
     return Opening(gate, after, (*found, *wrong))
 
 
-def ended_elsewhere(campaigns: Iterable[Campaign]) -> list[Obstacle]:
-    """Campaigns on the same rack, under other names, that a STOP ended: another name does not begin the counting anew."""
-    found = []
-    for campaign in campaigns:
-        for attempt in campaign.stopping():
-            run = attempt.run
-            why = say(
-                "this very rack ended campaign {campaign} with the STOP of {gate} (attempt {attempt}, run {run}): another name "
-                "for the campaign does not change that",
-                campaign=campaign.name, gate=run.gate, attempt=run.attempt, run=run.id,
-            )  # fmt: skip
-            do = say(
-                "both parties reopen it: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate "
-                "cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
-                campaign=campaign.name, run=run.id,
-            )  # fmt: skip
-            found.append(Obstacle("stopped", why, do))
+def _elsewhere(other: Elsewhere) -> list[Obstacle]:
+    """What the same rack left undone or ended under another name: another name does not begin the counting anew."""
+    found = [_open(attempt) for attempt in other.attempts if attempt.open]
+    for attempt in other.stopping:
+        run = attempt.run
+        why = say(
+            "this very rack ended campaign {campaign} with the STOP of {gate} (attempt {attempt}, run {run}): another name "
+            "for the campaign does not change that; it is known by {parts}",
+            campaign=other.campaign, gate=run.gate, attempt=run.attempt, run=run.id, parts=_known_by(other),
+        )  # fmt: skip
+        if (held := _held(attempt)) is not None:
+            found.append(Obstacle("stopped", joined([why, held]), _make_it_count(attempt)))
+            continue
+        do = say(
+            "both parties reopen it: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate "
+            "cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
+            campaign=other.campaign, run=run.id,
+        )  # fmt: skip
+        found.append(Obstacle("stopped", why, do))
     return found
+
+
+def _known_by(other: Elsewhere) -> Phrase:
+    parts = listed(other.shared) if other.shared else plain("-")
+    more = other.count - len(other.shared)
+    return say("{parts} and {count} more parts", parts=parts, count=more) if more else parts
 
 
 def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:
@@ -136,12 +147,34 @@ def _stopped(attempt: Attempt) -> Obstacle:
             "attempt {attempt} at {gate} (run {run}) ended early after {count} verdicts had come to STOP: that counts as a STOP",
             gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
         )  # fmt: skip
+    if (held := _held(attempt)) is not None:
+        return Obstacle("stopped", joined([why, held]), _make_it_count(attempt))
     do = say(
         "mend what stopped it (kvgate show {run}), then both parties reopen the campaign: kvgate reopen --reason '...' "
         "--key FILE --party NAME, and kvgate cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
         run=run.id,
     )
     return Obstacle("stopped", why, do)
+
+
+def _held(attempt: Attempt) -> Phrase | None:
+    """Why what both parties may have signed about a STOP does not count; None where nothing is there."""
+    idle = [one.why for one in attempt.waivers if not one.counts and one.why is not None]
+    if attempt.unopened is None and idle:
+        return say("a waiver is there: {why}", why=idle[-1])
+    return attempt.unopened
+
+
+def _make_it_count(attempt: Attempt) -> Phrase:
+    if attempt.untrusted:
+        return say(
+            "name a trust file: --trust FILE (or KVGATE_TRUST), or put both parties' public keys where the inventory says"
+        )
+    return say(
+        "see whose signature is missing or does not count (kvgate status --trust FILE), and co-sign: kvgate cosign FILE; or sign "
+        "anew: kvgate reopen --campaign {campaign} --reason '...' --key FILE --party NAME",
+        campaign=attempt.run.campaign,
+    )
 
 
 def _missing(campaign: Campaign, gate: str) -> Obstacle:

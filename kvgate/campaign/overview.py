@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 
+from checks.phrase import Phrase
 from kvgate.campaign import order, scopes
 from kvgate.campaign.order import Obstacle, Opening
-from kvgate.campaign.standing import VALID, Attempt, Campaign, moment
+from kvgate.campaign.standing import VALID, Attempt, Campaign, Elsewhere, moment
 from kvgate.inventory.calendar import GATES, Planned
 from kvgate.inventory.model import Rack
 
@@ -55,6 +56,8 @@ class Overview:
     next: Opening | None
     trusted: bool
     problems: tuple[str, ...]
+    elsewhere: tuple[Elsewhere, ...] = ()
+    loud: Phrase | None = None  # that other keys count than the first attempt fixed
 
     @property
     def week(self) -> int:
@@ -68,9 +71,10 @@ class Overview:
 
 
 def overview(
-    campaign: Campaign, rack: Rack, agreement: str, at: datetime, *, trusted: bool, problems: tuple[str, ...]
-) -> Overview:
-    """Put together what there is to see."""
+    campaign: Campaign, rack: Rack, agreement: str, at: datetime, *, trusted: bool, problems: tuple[str, ...],
+    changed: Obstacle | None = None, loud: Phrase | None = None,
+) -> Overview:  # fmt: skip
+    """Put together what there is to see. ``changed`` and ``loud`` are what kvgate.campaign.frozen says of the parties' keys."""
     views = tuple(_view(campaign, gate, rack, agreement, at) for gate in GATES)
     gate = _next(views)
     plan = rack.calendar
@@ -86,11 +90,17 @@ def overview(
         acceptance=agreement,
         revisions=len(campaign.revisions),
         gates=views,
-        stopping=tuple(campaign.stopping()),
-        next=None if gate is None else order.opening(campaign, gate, rack, agreement, at),
+        stopping=(*campaign.stopping(), *(one for other in campaign.elsewhere for one in other.stopping)),
+        next=None if gate is None else _with(order.opening(campaign, gate, rack, agreement, at), changed),
         trusted=trusted,
         problems=(*problems, *(problem for one in campaign.attempts for problem in one.problems)),
+        elsewhere=campaign.elsewhere,
+        loud=loud,
     )
+
+
+def _with(found: Opening, changed: Obstacle | None) -> Opening:
+    return found if changed is None else replace(found, obstacles=(changed, *found.obstacles))
 
 
 def _view(campaign: Campaign, gate: str, rack: Rack, agreement: str, at: datetime) -> GateView:

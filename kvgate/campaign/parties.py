@@ -8,7 +8,7 @@ from checks.phrase import say
 from kvgate.certificates import trust
 from kvgate.certificates.keys import AskPassphrase, Signer, public_key, signer
 from kvgate.certificates.trust import PARTIES, Trust, Trusted
-from kvgate.errors import NotAllowed, Unproven
+from kvgate.errors import NotAllowed, Unproven, because
 from kvgate.inventory.reader import Inventory
 
 
@@ -35,7 +35,7 @@ def of_inventory(inventory: Inventory) -> Trust | None:
             key = public_key(path.read_text("utf-8"), str(path))
         except (OSError, UnicodeDecodeError) as error:
             raise NotAllowed(
-                say("key {path} of {party} cannot be read: {error}", path=str(path), party=party, error=str(error))
+                say("key {path} of {party} cannot be read: {error}", path=str(path), party=party, error=because(error))
             ) from None
         if key.raw in keys:
             raise NotAllowed(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
+from checks.phrase import Phrase
 from checks.verdict import Outcome
 from kvgate.campaign import scopes, seen
 from kvgate.campaign.documents import Certified, Documents
@@ -45,6 +46,8 @@ class Attempt:
     )
     seen: Mapping[Place, Seen] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
+    untrusted: bool = False  # it was not known whose signatures count
 
     @property
     def open(self) -> bool:
@@ -77,14 +80,29 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What one rack did in a campaign of another name. ``shared`` are the first of ``count`` parts by which it is known."""
+
+    campaign: str
+    attempts: tuple[Attempt, ...]
+    stopping: tuple[Attempt, ...]
+    shared: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
-    """All attempts of one campaign, oldest first, and the head of the decision log that they were read at."""
+    """All attempts of one campaign, oldest first, and the head of the decision log that they were read at.
+
+    ``elsewhere`` is what its rack did under other names; it is empty where nobody asked (see kvgate.campaign.elsewhere).
+    """
 
     name: str
     attempts: tuple[Attempt, ...]
     revisions: tuple[Revision, ...]
     head: tuple[int, str]
     inventories: Mapping[str, str] = field(default_factory=dict)  # digest -> text
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     def of(self, gate: str) -> list[Attempt]:
         """Attempts at one gate, oldest first."""
@@ -169,4 +187,5 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
         documents.certified(run), documents.ticket(run), documents.countable(run), seen.stored(ledger.seen(run)), standing.problems,
+        documents.unopened(run), documents.trust is None,
     )  # fmt: skip

@@ -139,6 +139,8 @@ def waivers_of(ledger: Ledger, run: RunRecord, documents: Documents) -> list[Wei
     for one in documents.waivers:
         if one.said.run == run.id:
             why = _flaw(one, run, recorded, documents.at, None if last is None else last.hash)
+            if documents.trust is None:
+                why = say("it is not known whose signatures count, so it was not weighed")
             if why is None and one.digest not in logged:
                 why = say("not entered in the decision log yet: kvgate cosign enters it")
             known = found.get(one.digest)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Mapping
 
 from checks.phrase import say
-from kvgate.codec import canonical
+from kvgate.codec import canonical, json_kind, parse_json
 from kvgate.errors import Unproven
 
 #: Whole numbers that every JSON reader keeps exactly; JavaScript rounds those beyond (RFC 8259, section 6).
@@ -41,12 +40,11 @@ def exact(data: bytes, what: str) -> dict[str, object]:
 def parse(data: bytes, what: str) -> dict[str, object]:
     """Read one JSON object in any layout. Raises Unproven for what is none, for a key that stands twice, and for NaN."""
     try:
-        found = json.loads(data.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_none)
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise Unproven(say("{what} cannot be read: {why:.200}", what=what, why=why)) from None
+        found = parse_json(data, _unique, _none)
+    except ValueError as error:
+        raise Unproven(say("{what} cannot be read: {why:.200}", what=what, why=str(error))) from None
     if not isinstance(found, dict):
-        raise Unproven(say("{what} is a {name}, wanted a JSON object", what=what, name=type(found).__name__))
+        raise Unproven(say("{what} is {kind}, wanted a JSON object", what=what, kind=json_kind(found)))
     return found
 
 
@@ -97,4 +95,4 @@ def _plain(value: object) -> None:
     elif isinstance(value, int) and abs(value) > _EXACT:
         raise ValueError(f"found {value:.3e}, a whole number that not every reader keeps exactly")
     elif value is not None and not isinstance(value, (str, int)):
-        raise TypeError(f"found a {type(value).__name__}")
+        raise TypeError(f"found {json_kind(value)}")

@@ -121,6 +121,14 @@ class MetHost(_Part):
     shown: tuple[Word, ...]
 
 
+class PartyKey(_Part):
+    """A key that counted as a party's when the run began: the inventory's, or that of the operator's own trust file (``trust``)."""
+
+    party: Word
+    key: Annotated[StrictStr, Field(pattern=r"^SHA256:[A-Za-z0-9+/]{43}$")]
+    by: Literal["inventory", "trust"]
+
+
 class Entry(_Part):
     """One entry of the decision log."""
 
@@ -179,6 +187,7 @@ class GateDecision(_Part):
     ticket: Hex
     ticket_signed_by: Literal["", "vendor", "customer"] = ""  # who signed it before the first question; "" nobody
     start_ticket: SignedTicket | None = None  # what that party signed; a PASS without it is refused
+    parties: tuple[PartyKey, ...] = ()  # whose keys counted when the run began, as its start ticket fixed them
     entry: Entry
     log: Entry
     previous: Previous | None

@@ -10,16 +10,14 @@ from kvgate.certificates.decision import Attempt, Certificate
 from kvgate.certificates.examine import Check
 from kvgate.errors import Refused
 from kvgate.ledger.chain import GENESIS
+from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord
 
 
 def attempts_before(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
     """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
-    for other in ledger.runs(gate=run.gate):
-        same = other.campaign == run.campaign or other.fingerprint == run.fingerprint
-        if not same or other.seq >= run.seq:
-            continue
+    for other in Racks(ledger).attempts(run):
         standing = ledger.outcome(other)
         entries = [one for one in ledger.decisions(other) if one.judgement == 1]
         yield Attempt(

@@ -25,7 +25,7 @@ from kvgate.certificates.decision import (
 )  # fmt: skip
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.history import attempts_before
-from kvgate.certificates.proven import Judgement, Proven, clauses, prove
+from kvgate.certificates.proven import Judgement, Proven, clauses, party_keys, prove
 from kvgate.certificates.simulated import marked, scaled
 from kvgate.certificates.trust import PARTIES, VENDOR
 from kvgate.codec import Seal
@@ -136,6 +136,7 @@ def certificate(
         ticket=run.ticket_digest,
         ticket_signed_by="" if signed is None else "vendor" if signed.party == VENDOR else "customer",
         start_ticket=None if signed is None else tickets.carried(signed.envelope),
+        parties=tuple(party_keys(run.ticket)),
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from checks.phrase import say
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Unproven
+from kvgate.errors import NotAllowed, Unproven, because
 
 #: Bytes of an Ed25519 signature (RFC 8032).
 SIGNATURE = 64
@@ -210,5 +210,5 @@ def _bytes(path: Path) -> bytes:
         return first_bytes(path, _MOST)
     except OSError as error:
         raise NotAllowed(
-            say("key {path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
+            say("key {path} cannot be read: {strerror}", path=str(path), strerror=because(error))
         ) from None

@@ -15,11 +15,13 @@ from checks.decision import Owed
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
-from kvgate.certificates.decision import Certificate, Clause, MetHost, Overlaid
-from kvgate.codec import printable
+from kvgate.certificates.decision import Certificate, Clause, MetHost, Overlaid, PartyKey
+from kvgate.certificates.keys import public_key
+from kvgate.codec import digest, printable
 from kvgate.evidence.store import Evidence
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
+from kvgate.ledger.chain import BY_TRUST, kept_parties
 
 _MOST = 4000  # characters of a text in a certificate
 
@@ -51,7 +53,7 @@ _NAMES: Mapping[str, Phrase] = {
     "overlaid": say("terms agreed otherwise"), "attempt": say("attempt"), "revision": say("revision of the agreement"),
     "ticket": say("start ticket"), "operator": say("operator"), "machine": say("operator's machine"),
     "started": say("start"), "hosts": say("host keys"), "elapsed": say("time that went by"),
-    "boots": say("boots of the operator's machine"),
+    "boots": say("boots of the operator's machine"), "parties": say("keys of the parties"),
 }  # fmt: skip
 #: Fields of the first journal line, by their names there. A folder written before they were kept proves nothing of them.
 _KEPT = ("attempt", "revision", "ticket", "operator", "machine", "started")
@@ -99,6 +101,8 @@ def prove(evidence: Evidence) -> Proven:
         "hosts": tuple(met_hosts(inventory, evidence)), "elapsed": elapsed, "boots": boots,
     }  # fmt: skip
     kept = {name: start.fields[name] for name in _KEPT if name in start.fields}
+    if start.start_ticket:
+        kept |= {"parties": tuple(party_keys(start.start_ticket)), "ticket": digest(start.start_ticket)}
     silent = tuple(name for name in _KEPT if name not in kept)
     return Proven({**fields, **kept}, silent, last, inventory, agreement.acceptance)
 
@@ -127,6 +131,15 @@ def different(signed: Clause, now: Clause) -> str | None:
     """Name of the first field in which two verdicts differ, the waiver apart; None when they are the same."""
     names = (name for name in Clause.model_fields if name != "waiver")
     return next((name for name in names if getattr(signed, name) != getattr(now, name)), None)
+
+
+def party_keys(ticket: str) -> Iterator[PartyKey]:
+    """Every key that a start ticket fixed, by its fingerprint."""
+    for by, parties in kept_parties(ticket).items():
+        for party, keys in parties.items():
+            for key in keys:
+                fingerprint = public_key(key, f"the key of {party} in the start ticket").fingerprint
+                yield PartyKey(party=party, key=fingerprint, by="trust" if by == BY_TRUST else "inventory")
 
 
 def met_hosts(inventory: Inventory, evidence: Evidence) -> Iterator[MetHost]:
@@ -171,4 +184,6 @@ def _short(value: object) -> str:
         return f"{value.clause} {value.what} {value.before} -> {value.after}"
     if isinstance(value, MetHost):
         return f"{value.host} {value.pinned}"
+    if isinstance(value, PartyKey):
+        return f"{value.party} {value.key}"
     return str(value)[:80] or "-"

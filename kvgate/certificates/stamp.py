@@ -21,7 +21,7 @@ from rfc3161_client import (
 from checks.phrase import say
 from kvgate.certificates.envelope import Envelope
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Unproven
+from kvgate.errors import NotAllowed, Unproven, because
 
 SUFFIX = ".tsr"
 
@@ -48,9 +48,7 @@ def load_roots(path: Path) -> list[x509.Certificate]:
     try:
         return x509.load_pem_x509_certificates(first_bytes(path, _MOST))
     except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise NotAllowed(say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))) from None
     except ValueError:
         raise NotAllowed(say("{path} holds no certificates in PEM", path=str(path))) from None
 
@@ -60,9 +58,7 @@ def load(path: Path) -> bytes:
     try:
         data = first_bytes(path, _MOST + 1)
     except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise NotAllowed(say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))) from None
     if len(data) > _MOST:
         raise Unproven(say("{path} has more than {what} bytes: it is no time stamp", path=str(path), what=_MOST))
     return data

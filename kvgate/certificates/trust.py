@@ -15,7 +15,7 @@ from pathlib import Path
 from checks.phrase import Phrase, say
 from kvgate.certificates.keys import PublicKey, public_key
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Unproven
+from kvgate.errors import NotAllowed, Unproven, because
 
 #: What the keys are for; a line that names namespaces counts only when this is one of them.
 NAMESPACE = "kvgate"
@@ -214,9 +214,7 @@ def _text(path: Path) -> str:
     try:
         data = first_bytes(path, _MOST + 1)
     except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise NotAllowed(say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))) from None
     if len(data) > _MOST:
         raise Unproven(
             say("{path} has more than {what} bytes: it is no trust file or revocation list", path=str(path), what=_MOST)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import click
 
 from kvgate.cli import speech
-from kvgate.errors import KvgateError, Refused, Unproven
+from kvgate.errors import KvgateError, Refused, Unproven, because
 from kvgate.reports.messages import Reader, language
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
@@ -104,6 +104,19 @@ def _told(ctx: click.Context | None = None) -> Iterator[None]:
         read = Reader(language())
         click.echo(read("kvgate: interrupted"), err=True)
         sys.exit(2)
+    except (
+        click.Abort
+    ) as error:  # a question that nobody answered: click would say "Aborted!" and end with 1, which means STOP
+        read = Reader(language())
+        if isinstance(error.__context__, KeyboardInterrupt):
+            click.echo(read("kvgate: interrupted"), err=True)
+            sys.exit(2)
+        text = read(
+            "kvgate: the input ended where an answer was wanted, so nothing was done: start it at a terminal; or let ssh-agent hold "
+            "the key (ssh-add), and confirm beforehand where the command takes --yes"
+        )
+        click.echo(text, err=True)
+        sys.exit(4)
     except Refused as error:
         from kvgate.reports import lines
 
@@ -115,8 +128,8 @@ def _told(ctx: click.Context | None = None) -> Iterator[None]:
         click.echo(f"kvgate: {Reader(language()).phrase(error.phrase)}", err=True)
         sys.exit(6)
     except OSError as error:
-        what = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error)
-        click.echo(f"kvgate: {what}", err=True)
+        words = Reader(language()).phrase(because(error))
+        click.echo(f"kvgate: {error.filename}: {words}" if error.filename else f"kvgate: {words}", err=True)
         sys.exit(4)
 
 

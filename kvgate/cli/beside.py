@@ -14,7 +14,7 @@ from kvgate.certificates.decision import Certificate
 from kvgate.certificates.examine import Asked, Check, previous
 from kvgate.certificates.history import counted
 from kvgate.codec import first_bytes
-from kvgate.errors import NotAllowed, Refused
+from kvgate.errors import NotAllowed, Refused, because
 from kvgate.ledger.repository import Ledger
 
 
@@ -23,9 +23,7 @@ def bytes_of(path: Path) -> bytes:
     try:
         return first_bytes(path, envelopes.LIMIT + 1)
     except OSError as error:
-        raise NotAllowed(
-            say("{path} cannot be read: {strerror}", path=str(path), strerror=str(error.strerror))
-        ) from None
+        raise NotAllowed(say("{path} cannot be read: {strerror}", path=str(path), strerror=because(error))) from None
 
 
 def all_of_it(

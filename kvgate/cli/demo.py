@@ -24,7 +24,7 @@ from kvgate.cli.demo_parties import go_on
 from kvgate.cli.demo_signing import certify_newest, make_keys, make_pairs
 from kvgate.cli.demo_soak import soaked
 from kvgate.cli.speech import near
-from kvgate.errors import NotAllowed
+from kvgate.errors import NotAllowed, because
 from kvgate.gate import options as gate_options
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import terminal
@@ -81,7 +81,7 @@ def _rack(
         rack.__enter__()
     except OSError as error:
         raise NotAllowed(
-            say("the embedded rack cannot listen ({why}): name another --port", why=error.strerror or str(error))
+            say("the embedded rack cannot listen ({why}): name another --port", why=because(error))
         ) from None
     try:
         yield rack

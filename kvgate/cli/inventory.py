@@ -13,9 +13,10 @@ import click
 
 from checks.phrase import say
 from kvgate import agreement as agreements
+from kvgate.campaign import parties
 from kvgate.cli import speech
 from kvgate.draft import first_contact, page
-from kvgate.errors import BadInput, CannotTell, NotAllowed
+from kvgate.errors import BadInput, CannotTell, NotAllowed, because
 from kvgate.inventory import reader
 from kvgate.inventory.coverage import gaps
 from kvgate.inventory.model import Defaults, Rack
@@ -79,6 +80,10 @@ def check(file: Path, as_json: bool) -> None:
             owed=read.ngettext("{count} verdict", "{count} verdicts", len(owed)),
         )
     )
+    if parties.of_inventory(inventory) is None:
+        click.echo(
+            read("no public keys of the parties lie where it says: what is signed counts only with --trust FILE")
+        )
     for line in (*basis.agreed(agreement, read), *basis.not_covered(inventory.rack, read)):
         click.echo(line)
 
@@ -219,7 +224,7 @@ def _write(path: Path, text: str) -> None:
         ) from None
     except OSError as error:
         raise NotAllowed(
-            say("{path} cannot be written ({why}): name another file", path=str(path), why=str(error.strerror))
+            say("{path} cannot be written ({why}): name another file", path=str(path), why=because(error))
         ) from None
 
 

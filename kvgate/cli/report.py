@@ -13,7 +13,7 @@ import pandas as pd
 from checks.phrase import say
 from kvgate.cli import complete, options, speech
 from kvgate.cli.again import session_again
-from kvgate.errors import NotAllowed, Refused, Unwritable
+from kvgate.errors import NotAllowed, Refused, Unwritable, because
 from kvgate.gate import options as gate_options
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import find_run
@@ -88,7 +88,7 @@ def _write(target: Path, text: str) -> None:
             say(
                 "{path} could not be written: {why}; name another place",
                 path=str(target),
-                why=error.strerror or str(error),
+                why=because(error),
             )
         ) from error
 

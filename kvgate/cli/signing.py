@@ -24,7 +24,7 @@ from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.evidence.durable import flush, unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.ledger.repository import Ledger
-from kvgate.reports.messages import Reader
+from kvgate.reports.messages import Reader, language
 
 _FILE = click.Path(path_type=Path)
 
@@ -44,7 +44,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def passphrase(path: Path) -> str:
     """Ask a person, without showing it."""
-    return str(click.prompt(f"passphrase of {path}", hide_input=True, err=True, default="", show_default=False))
+    read = Reader(language())
+    asked = read("passphrase of {path}", path=str(path))
+    return str(click.prompt(asked, hide_input=True, err=True, default="", show_default=False))
 
 
 def key_of(path: Path, party: str, trust: Trust | None) -> Signer:

@@ -11,9 +11,10 @@ import click
 
 from checks.phrase import say
 from kvgate import agreement as agreements
-from kvgate.campaign import parties, standing
+from kvgate.campaign import elsewhere, frozen, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
+from kvgate.campaign.standing import Campaign
 from kvgate.cli import options, signing, speech
 from kvgate.cli.deviation import campaign_of
 from kvgate.errors import NotAllowed
@@ -46,16 +47,23 @@ def status(inventory: Path | None, campaign: str | None, trust: Path | None, led
         named = None if inventory is None else reader.read(inventory)
         name = campaign or (campaign_of(book, None) if named is None else named.rack.campaign)
         rack = named if named is not None else _newest(book, name)
-        known = parties.trusted(named, trust)
-        documents = Documents(book, name, known, standing.now())
+        force = frozen.in_force(book, rack if rack.rack.campaign == name else None, trust, name)
+        documents = Documents(book, name, force.trust, standing.now())
         found = overview(
-            standing.read(book, name, documents), rack.rack, _agreement(book, name, named), documents.at,
-            trusted=known is not None, problems=tuple(documents.problems),
+            _campaign(book, name, rack, documents), rack.rack, _agreement(book, name, named), documents.at,
+            trusted=force.trust is not None, problems=tuple(documents.problems), changed=force.changed, loud=force.loud,
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(shown.as_json(found, Reader(language())), ensure_ascii=False))
         return
     shown.show(found, sys.stdout)
+
+
+def _campaign(book: Ledger, name: str, rack: Inventory, documents: Documents) -> Campaign:
+    """Where a campaign stands; what its rack did under other names too, where the inventory is of this campaign."""
+    if rack.rack.campaign != name:
+        return standing.read(book, name, documents)
+    return elsewhere.read(book, rack, documents)
 
 
 def _newest(book: Ledger, campaign: str) -> Inventory:

@@ -138,6 +138,7 @@ def _json(cert: Path, found: Examination) -> dict[str, object]:
         "rack": predicate.rack if predicate else None,
         "run": predicate.run if predicate else None,
         "attempt": predicate.attempt if predicate else None,
+        "attempts_before": len(predicate.attempts) if predicate else None,
         "expires": predicate.expires if predicate else None,
         "signed": [
             {"party": line.party, "key": line.key.fingerprint, "who": line.who}

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from checks.phrase import say
-from kvgate.errors import Damaged
+from kvgate.errors import Damaged, because
 from kvgate.evidence.durable import flush_file, flush_folder, unwritable, write_all
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -101,7 +101,7 @@ class Blobs:
                     "blob {digest} cannot be read: {path}: {strerror}",
                     digest=digest[:12],
                     path=str(path),
-                    strerror=str(error.strerror),
+                    strerror=because(error),
                 )
             ) from error
         except ValueError as error:

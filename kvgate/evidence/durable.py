@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from checks.phrase import say
-from kvgate.errors import Unwritable
+from kvgate.errors import Unwritable, because
 
 _REMEDY = {
     errno.ENOSPC: say("free space there, or choose another place"),
@@ -24,14 +24,13 @@ _REMEDY = {
 
 def unwritable(error: OSError, what: str, place: Path) -> Unwritable:
     """Return the exception that says what could not be written, where, why, and what to do."""
-    why = os.strerror(error.errno) if error.errno else str(error)
     remedy = _REMEDY.get(error.errno or 0, say("see that this place can be written to"))
     return Unwritable(
         say(
-            "{what} could not be written to {place}: {why}; {remedy}, then run the gate again",
+            "{what} could not be written to {place}: {why}; {remedy}, then give the same command again",
             what=what,
             place=str(place),
-            why=why,
+            why=because(error),
             remedy=remedy,
         )
     )

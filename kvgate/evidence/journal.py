@@ -16,7 +16,7 @@ from pathlib import Path
 
 from checks.phrase import say
 from kvgate.codec import canonical, digest, parse_object
-from kvgate.errors import Damaged, NotAllowed, Unwritable
+from kvgate.errors import Damaged, NotAllowed, Unwritable, because
 from kvgate.evidence.chain import Line, scan
 from kvgate.evidence.durable import flush, flush_folder, unwritable, write_all
 
@@ -98,7 +98,7 @@ class Journal:
             raise (
                 unwritable(error, _WHAT, path)
                 if write
-                else Damaged(say("{path}: {strerror}", path=str(path), strerror=str(error.strerror)))
+                else Damaged(say("{path}: {strerror}", path=str(path), strerror=because(error)))
             ) from error
         journal = cls(path, descriptor, writing=write)
         try:

@@ -156,6 +156,11 @@ class Start:
         return take(self.fields, "code", str) if "code" in self.fields else ""
 
     @property
+    def start_ticket(self) -> str:
+        """The start ticket, canonical JSON; empty for a run of an older version."""
+        return take(self.fields, "start_ticket", str) if "start_ticket" in self.fields else ""
+
+    @property
     def modules(self) -> str:
         """Digests of the modules that judged, as JSON; empty for a run that kept none."""
         return take(self.fields, "modules", str) if "modules" in self.fields else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
@@ -20,9 +20,12 @@ from kvgate.inventory.reader import Inventory
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.campaign.order import Obstacle
     from kvgate.certificates.keys import Signer
+    from kvgate.certificates.trust import Trust
     from kvgate.evidence.store import Evidence
+    from kvgate.gate.session import GateSession
+    from kvgate.ledger.chain import Parties
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle, RunRecord
+    from kvgate.ledger.rows import RunHandle, RunRecord, SeenRow
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,15 @@ class Allowed:
     before: tuple[str, Mapping[Place, Seen]] | None
     signer: Signer | None = None
     after: RunRecord | None = None
+    elsewhere: int = 0  # attempts at this gate on this rack under other names
+    recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []
+    parties: Parties = field(default_factory=dict)  # the keys that count, for the start ticket
+    loud: Phrase | None = None  # that others count than the first attempt fixed
+
+    def tell(self, session: GateSession) -> None:
+        """Let the session of the run know it."""
+        session.loud = self.loud
+        session.before, session.elsewhere, session.recognised = self.before, self.elsewhere, self.recognised
 
     def sign(self, ledger: Ledger, run: RunHandle) -> None:
         """Sign the start ticket, where a key is configured. Raises Unproven, Unwritable."""
@@ -51,35 +63,31 @@ def allowed(
     options: Options, inventory: Inventory, agreement: Agreement, ledger: Ledger, resumed: str | None = None
 ) -> Allowed:
     """Say on what the run starts. Raises OutOfOrder with everything that is in the way, NotAllowed for a key that cannot sign."""
-    rack = inventory.rack
-    others = _other_names(ledger, inventory)
-    unsigned = _unsigned(options, ledger, rack.campaign, resumed)
-    first = options.gate == "G1" and not others and not ledger.runs(rack.campaign)
-    if first and options.key is None and options.party is None:  # nothing was signed that could be weighed
-        return Allowed(ledger.head(), None)
-    from kvgate.campaign import order, parties, standing
+    from kvgate.campaign import elsewhere, frozen, order
     from kvgate.campaign.documents import Documents
 
-    at = datetime.now(UTC)
-    trust = parties.trusted(inventory, options.trust)
-    campaign = standing.read(ledger, rack.campaign, Documents(ledger, rack.campaign, trust, at))
+    rack, at = inventory.rack, datetime.now(UTC)
+    force = frozen.in_force(ledger, inventory, options.trust, rack.campaign)
+    documents = Documents(ledger, rack.campaign, force.trust, at)
+    campaign = elsewhere.read(ledger, inventory, documents)
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
-    earlier = [standing.read(ledger, name, Documents(ledger, name, trust, at)) for name in others]
-    obstacles = [*opening.obstacles, *order.ended_elsewhere(earlier), *unsigned]
+    unsigned = _unsigned(options, ledger, rack.campaign, resumed)
+    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles, *unsigned]
     if obstacles:
         raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
+    known = [other.campaign for other in campaign.elsewhere]
+
+    def recognised(rows: Sequence[SeenRow]) -> list[Phrase]:
+        from kvgate.ledger.racks import cards
+
+        return elsewhere.met(ledger, rack.campaign, cards(rows), documents, simulated=rack.simulated, known=known)
+
     after = None if opening.after is None else opening.after.run
-    return Allowed(campaign.head, before, _signer(options, inventory), after)
-
-
-def _other_names(ledger: Ledger, inventory: Inventory) -> list[str]:
-    """Campaigns under other names that ran on just this rack."""
-    rack = inventory.rack
-    same = [
-        run for run in ledger.runs() if run.fingerprint == inventory.fingerprint and run.simulated is rack.simulated
-    ]
-    return [name for name in dict.fromkeys(run.campaign for run in same) if name != rack.campaign]
+    return Allowed(
+        campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
+        force.kept, force.loud,
+    )  # fmt: skip
 
 
 def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | None) -> list[Obstacle]:
@@ -103,7 +111,7 @@ def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | No
     return [order.Obstacle("ticket", why, do)]
 
 
-def _signer(options: Options, inventory: Inventory) -> Signer | None:
+def _signer(options: Options, trust: Trust | None) -> Signer | None:
     if options.key is None:
         if options.party is not None:
             raise NotAllowed(say("--party says whose --key signs the start ticket: give both, or none"))
@@ -112,7 +120,7 @@ def _signer(options: Options, inventory: Inventory) -> Signer | None:
         raise NotAllowed(say("--key signs the start ticket: say whose it is with --party vendor or --party customer"))
     from kvgate.campaign import parties
 
-    return parties.signer_of(options.key, options.party, parties.trusted(inventory, options.trust), _no_passphrase)
+    return parties.signer_of(options.key, options.party, trust, _no_passphrase)
 
 
 def _no_passphrase(path: Path) -> str:

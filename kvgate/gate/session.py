@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # the database is loaded when a run begins, not with every py
     from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle, VerdictRow
+    from kvgate.ledger.rows import RunHandle, SeenRow, VerdictRow
 
 #: Verdicts written at once at most, and seconds after which they are written however few they are: few transactions, and
 #: little to ask again after a crash.
@@ -58,14 +58,9 @@ class GateTest:
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
         known = {
-            "ask": ask,
-            "measure": ask.measure,
-            "baseline": ask.baseline,
-            "soak": ask.soak,
-            "terms": terms,
-            "decide": decide_,
-            "declared": declared,
-        }
+            "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "terms": terms,
+            "decide": decide_, "declared": declared,
+        }  # fmt: skip
         return {name: known.get(name, self.thing) for name in self.parameters}
 
 
@@ -89,6 +84,9 @@ class GateSession:
     decided: Decision | None = None  # as read back from the ledger
     before: tuple[str, Mapping[Place, Seen]] | None = None  # the gate that opened this one, and who answered there
     seen: dict[Place, Seen] = field(default_factory=dict)  # who answers here
+    elsewhere: int = 0  # attempts at this gate on this rack under other names of the campaign
+    recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []  # why a STOP elsewhere forbids it
+    loud: Phrase | None = None  # that other keys of the parties count than the first attempt fixed
     unasked: dict[Owed, Phrase] = field(default_factory=dict)  # why something owed is not judged in this run
     ended: Phrase | None = None  # why the run ended before everything was judged
     interrupted: bool = False  # it ended so, and that is stored
@@ -192,13 +190,13 @@ class GateSession:
             gate, passed = self.before
             for phrase in seen.another(gate, passed, self.seen):
                 self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
+        self.trouble += [str(phrase) for phrase in self.recognised([one.row() for one in found])]
 
     def look_again(self) -> None:
         """Make load where clauses need it, then ask the counters a second time; stored answers are judged as they are."""
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
-        if (
-            self._trials is not None and not self.trouble
-        ):  # no load on a rack that may be another, or that nothing is kept of
+        # No load on a rack that may be another, or that nothing is kept of.
+        if self._trials is not None and not self.trouble:
             try:
                 self._tried = self._trials.run()
             finally:

@@ -255,7 +255,7 @@ def _owes_less(prepared: Prepared) -> bool:
 def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     earlier = open_ended(ledger, prepared.inventory.rack.campaign, prepared.options.gate)
     allowed = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger)
-    session.before = allowed.before
+    allowed.tell(session)
     session.run = ledger.begin(
         gate=prepared.options.gate,
         campaign=prepared.inventory.rack.campaign,
@@ -269,6 +269,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         operator=operator(),
         simulated=prepared.inventory.rack.simulated,
         after=allowed.head[0],
+        parties=allowed.parties,
     )
     try:
         allowed.sign(ledger, session.run)
@@ -297,6 +298,7 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
         "attempt": run.attempt,
         "revision": run.revision,
         "ticket": run.ticket_digest,
+        "start_ticket": run.ticket,
         "operator": run.operator,
         "machine": run.host,
         "started": run.started,
@@ -331,7 +333,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
         )
     session.run = run
     allowed = order.allowed(prepared.options, prepared.inventory, prepared.agreement, ledger, run.id)
-    session.before = allowed.before
+    allowed.tell(session)
     session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)

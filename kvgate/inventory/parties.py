@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from checks.phrase import Phrase, listed, plain, say
-from kvgate.errors import Fault
+from kvgate.errors import Fault, because
 from kvgate.inventory.model import Rack
 from kvgate.inventory.strict_yaml import Document, Key
 
 SIDES = ("vendor", "customer")
 _LIMIT_BYTES = 2**16
+#: What a key looks like that was written where its file's name belongs.
+_TEXT = re.compile(r"(ssh-|ecdsa-|sk-)\S+\s+AAAA|-----BEGIN|AAAA[A-Za-z0-9+/]{40}")
 _WANTED = say("an Ed25519 public key as ssh-keygen -t ed25519 writes it (ssh-ed25519 AAAA...), or its PEM form")
 
 
@@ -31,17 +34,23 @@ def one_file_each(document: Document, rack: Rack) -> Iterator[Fault]:
 
 
 def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
-    """Faults of the key files themselves, relative to ``folder``. A simulated rack may do without: it certifies nothing.
+    """Faults of the key files themselves, relative to ``folder``. A simulated rack may do without both: it certifies nothing.
 
     A file that a second side names is looked at once: that it is named twice is told by :func:`one_file_each`.
     """
     seen: dict[bytes, str] = {}
     files: set[PurePosixPath] = set()
+    absent: list[Fault] = []
     for name, party in rack.parties.items():
         place: Key = ("parties", name, "key")
         if PurePosixPath(party.key) in files:
             continue
         files.add(PurePosixPath(party.key))
+        if _TEXT.match(party.key.strip()):
+            yield document.fault(
+                place, say("the text of a key"), say("the name of a file that holds it, relative to the inventory")
+            )
+            continue
         path = folder / Path(party.key).expanduser()
         try:
             status = path.stat()
@@ -55,8 +64,11 @@ def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
                 continue
             raw = path.read_bytes()
         except OSError as error:
-            if not (rack.simulated and isinstance(error, FileNotFoundError)):
-                yield document.fault(place, plain(f"{path}: {error.strerror or error}"), _WANTED)
+            fault = document.fault(place, say("{path}: {what}", path=str(path), what=because(error)), _WANTED)
+            if rack.simulated and isinstance(error, FileNotFoundError):
+                absent.append(fault)
+            else:
+                yield fault
             continue
         public = _public(raw)
         if isinstance(public, Phrase):
@@ -69,6 +81,8 @@ def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
             )
         else:
             seen[public] = name
+    if seen:  # one key alone lets nothing count, and nobody would notice
+        yield from absent
 
 
 def _public(raw: bytes) -> bytes | Phrase:
@@ -84,5 +98,5 @@ def _public(raw: bytes) -> bytes | Phrase:
     except (ValueError, UnsupportedAlgorithm):
         return say("no public key")
     if not isinstance(key, Ed25519PublicKey):
-        return say("a key of another kind ({kind})", kind=type(key).__name__.strip("_"))
+        return say("a key of another kind ({kind})", kind=type(key).__name__.strip("_").removesuffix("PublicKey"))
     return key.public_bytes_raw()

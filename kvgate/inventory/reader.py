@@ -101,19 +101,20 @@ def _check(document: Document, folder: FilePath | None = None, *, rules: bool = 
     return Inventory(rack, document.file, document.text)
 
 
-def _leaves(data: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
+def leaves(data: Any, path: Key = ()) -> Iterator[tuple[Key, Any]]:
+    """Every value that holds no others, with the keys that lead to it."""
     if isinstance(data, dict):
         for key, value in data.items():
-            yield from _leaves(value, (*path, key))
+            yield from leaves(value, (*path, key))
     elif isinstance(data, tuple):
         for index, value in enumerate(data):
-            yield from _leaves(value, (*path, index))
+            yield from leaves(value, (*path, index))
     else:
         yield path, data
 
 
 def _placeholders(document: Document) -> Iterator[tuple[Key, str]]:
-    for path, value in _leaves(document.data):
+    for path, value in leaves(document.data):
         if isinstance(value, str) and (_BRACKETS.search(value) or _LATER.fullmatch(value.strip())):
             yield path, value
 
@@ -166,7 +167,7 @@ _UNIQUE = {"serial": say("serial"), "mac": say("MAC address"), "host_key": say("
 
 def _used_twice(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
     seen: dict[tuple[str, str], list[Key]] = defaultdict(list)
-    for path, value in _leaves(data.get("hosts"), ("hosts",)):
+    for path, value in leaves(data.get("hosts"), ("hosts",)):
         if not isinstance(value, str) or not path:
             continue
         if path[-1] != "address" and path[-1] in _UNIQUE:

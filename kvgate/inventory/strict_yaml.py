@@ -19,7 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from checks.phrase import Phrase, plain, say
-from kvgate.errors import BadInput, Fault
+from kvgate.errors import BadInput, Fault, because
 
 Key = tuple[str | int, ...]
 _LIMIT_BYTES = 4 * 2**20
@@ -76,7 +76,7 @@ def read(path: FilePath) -> Document:
             raise _whole(file, say("a folder, pipe or device"), say("a regular file"))
         text = raw.decode("utf-8")
     except OSError as error:
-        raise _whole(file, error.strerror or str(error), say("a readable file")) from None
+        raise _whole(file, because(error), say("a readable file")) from None
     except UnicodeDecodeError as error:
         found = say("byte {byte:#04x} at offset {offset}", byte=error.object[error.start], offset=error.start)
         raise _whole(file, found, say("UTF-8 text")) from None

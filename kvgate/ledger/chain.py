@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from checks.decision import Owed
 from checks.verdict import Outcome
-from kvgate.codec import Seal, canonical, digest
+from kvgate.codec import Seal, canonical, digest, parse_object
 from kvgate.ledger.rows import RunHandle, StoredDecision
 
 #: What the first entry names as the one before it.
@@ -24,13 +24,38 @@ def owed_digest(owed: Iterable[Owed]) -> str:
     return digest(canonical(sorted([item.clause, item.subject, item.blocking] for item in owed)))
 
 
-def ticket(run: Mapping[str, object], owed: Iterable[Owed]) -> str:
-    """Return the start ticket of a run as canonical JSON, from its columns."""
+#: Where the keys of a ticket stood: in the inventory that the run went by, or in the trust file that its operator gave.
+BY_INVENTORY, BY_TRUST = "inventory", "trust"
+
+#: Source -> party -> its public keys as OpenSSH writes them.
+Parties = Mapping[str, Mapping[str, Sequence[str]]]
+
+
+def ticket(run: Mapping[str, object], owed: Iterable[Owed], parties: Parties | None = None) -> str:
+    """Return the start ticket of a run as canonical JSON, from its columns; ``parties`` are the keys that counted, where any did."""
     names = (
         "run", "seq", "campaign", "gate", "attempt", "inventory", "fingerprint", "acceptance", "revision", "code",
         "operator", "host", "simulated", "nonce", "prev", "started",
     )  # fmt: skip
-    return canonical({"ticket": 1, "owed": owed_digest(owed), **{name: run[name] for name in names}})
+    keys = (
+        {"parties": {by: {party: list(of) for party, of in one.items()} for by, one in parties.items()}}
+        if parties
+        else {}
+    )
+    return canonical({"ticket": 1, "owed": owed_digest(owed), **{name: run[name] for name in names}, **keys})
+
+
+def kept_parties(text: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the keys that a start ticket fixed, by source and party; none for a ticket that carries none or is none."""
+    try:
+        found = parse_object(text).get("parties")
+    except ValueError:
+        return {}
+    sources = found.items() if isinstance(found, dict) else ()
+    return {
+        by: {party: tuple(map(str, keys)) for party, keys in one.items() if isinstance(keys, list)}
+        for by, one in sources if isinstance(one, dict)
+    }  # fmt: skip
 
 
 def expected_ticket(run: RunHandle, owed: Iterable[Owed]) -> str:
@@ -41,7 +66,7 @@ def expected_ticket(run: RunHandle, owed: Iterable[Owed]) -> str:
         "revision": run.revision, "code": run.code, "operator": run.operator, "host": run.host,
         "simulated": run.simulated, "nonce": run.nonce, "prev": run.prev, "started": run.started,
     }  # fmt: skip
-    return ticket(columns, owed)
+    return ticket(columns, owed, kept_parties(run.ticket))
 
 
 def entry(

@@ -14,7 +14,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from checks.phrase import say
-from kvgate.errors import NotAllowed, Unwritable
+from kvgate.errors import NotAllowed, Unwritable, because
 from kvgate.ledger.trouble import explained
 
 #: Seconds to wait for another writer. Writes take milliseconds; who waits longer waits for something that hangs.
@@ -136,7 +136,7 @@ def _make(path: Path) -> None:
         why = say(
             "ledger {path} could not be created: {why}; take write permission there, or name another ledger with --ledger",
             path=str(path),
-            why=str(error.strerror),
+            why=because(error),
         )
         raise Unwritable(why) from error
 

@@ -10,6 +10,8 @@ from checks.phrase import say
 KINDS = {
     "row": say("a row of the ledger is not what was written"),
     "run-missing": say("a run, or one of its attempts, was deleted"),
+    "attempt-uncounted": say("a certificate leaves out an earlier attempt on its rack"),
+    "stop-passed-over": say("a run began although a STOP had ended the campaign of its rack, and nobody reopened it"),
     "decision-missing": say("an entry of the decision log was deleted"),
     "chain": say("the decision log was reordered, or an entry does not follow the one before it"),
     "anchor": say("the log was cut at its end or written anew: a head that left this machine is not in it"),

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, MetaData, Table, insert
 from sqlalchemy.exc import SQLAlchemyError
 
 from checks.phrase import say
-from kvgate.errors import Damaged, NotAllowed, Unwritable
+from kvgate.errors import Damaged, NotAllowed, Unwritable, because
 from kvgate.ledger import audit, portable, schema
 from kvgate.ledger.copying import Copied, copy
 from kvgate.ledger.engine import Store
@@ -42,7 +42,7 @@ def export(url: str, path: Path, code: str, progress: Progress | None = None) ->
                     Path(file.name).unlink(missing_ok=True)
     except OSError as error:
         raise Unwritable(
-            say("{path} could not be written: {why}; name another place", path=str(path), why=str(error.strerror))
+            say("{path} could not be written: {why}; name another place", path=str(path), why=because(error))
         ) from error
     finally:
         store.engine.dispose()

@@ -84,11 +84,13 @@ class Ledger:
         operator: str,
         simulated: bool,
         after: int | None = None,
+        parties: chain.Parties | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
         ``after`` is the entry of the decision log up to which the attempt was allowed: nothing of the campaign may have been
-        decided since, and no attempt of it may be open. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
+        decided since, and no attempt of it may be open. ``parties`` are the keys that
+        count. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -111,7 +113,7 @@ class Ledger:
                 **columns, "run": name, "campaign": campaign, "inventory": inventory_digest, "fingerprint": fingerprint,
                 "acceptance": acceptance_digest, "revision": revision,
             }  # fmt: skip
-            ticket = chain.ticket(fixed, owed)
+            ticket = chain.ticket(fixed, owed, parties)
             row = {
                 **columns, "id": name, "campaign_id": campaign_id, "inventory_id": inventory_id,
                 "acceptance_id": acceptance_id, "evidence": str(evidence_root / name), "ticket": ticket,

@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from checks.phrase import joined, say
 from kvgate.errors import Damaged, KvgateError, NotAllowed, Unwritable
 
-_SPACE = say("free space there, then run the gate again")
+_SPACE = say("free space there, then give the same command again")
 _RIGHTS = say("take write permission on the file and its folder, or name another ledger with --ledger")
 _WAIT = say("another process is writing it: wait until it ends, or find out why it does not")
 
@@ -34,7 +34,7 @@ _SQLITE = {
 _POSTGRESQL = {
     "25006": say("that server takes no writes (a standby?): name its primary with --ledger"),
     "42501": say("let the database's owner grant this role rights on the ledger"),
-    "53100": say("the server's disk is full: free space there, then run the gate again"),
+    "53100": say("the server's disk is full: free space there, then give the same command again"),
     "53300": say("the server has no free connection: wait, or raise its max_connections"),
     "28P01": say("give the right password (PGPASSFILE or PGPASSWORD), never on the command line"),
     "28000": say("let the server accept this role from this machine (pg_hba.conf)"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from checks.phrase import Phrase, say
 from checks.verdict import SEVERITY, Outcome
-from kvgate.certificates.decision import Certificate, Clause
+from kvgate.certificates.decision import Certificate, Clause, GateDecision
 from kvgate.certificates.examine import Examination
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
@@ -43,6 +43,16 @@ def checks(found: Examination, read: Reader) -> Iterator[str]:
         yield f"{one.outcome.value:<9}  {title}{read(': ')}{read.phrase(one.found)}"
 
 
+def keys(found: GateDecision, read: Reader) -> Iterator[str]:
+    """Whose keys counted when the run began, and whether a trust file of the operator said so."""
+    for one in found.parties:
+        yield (
+            read("key of {party} by the operator's own trust file: {key}", party=one.party, key=one.key)
+            if (one.by == "trust")
+            else read("key of {party} by the inventory: {key}", party=one.party, key=one.key)
+        )
+
+
 def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     """What the certificate says, in the order in which one asks."""
     found = certificate.predicate
@@ -52,8 +62,10 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     yield read("campaign {campaign}, attempt {attempt}, run {run}", campaign=found.campaign, attempt=found.attempt,
                run=found.run)  # fmt: skip
     for one in found.attempts:
-        yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=one.attempt,
+        name = str(one.attempt) if one.campaign == found.campaign else f"{one.campaign} {one.attempt}"
+        yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=name,
                           outcome=one.outcome, run=one.run, time=one.started[:19] + "Z")  # fmt: skip
+    yield from ("  " + line for line in keys(found, read))
     signed = found.ticket_signed_by
     yield read("ticket signed by {party}", party=signed) if signed else read("ticket not signed")
     yield read(

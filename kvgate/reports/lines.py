@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 
 from checks.acceptance import Clause
+from checks.phrase import Phrase
 from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier
@@ -33,6 +34,12 @@ def refusal(error: Refused) -> str:
         reasons = (f"  {read.phrase(why)}\n    {read('do: ')}{read.phrase(do)}" for why, do in error.reasons)
         return "\n".join([head, *reasons])
     return read("refused before any host was contacted: {reason}", reason=error.phrase)
+
+
+def loud(phrase: Phrase | None) -> Iterator[str]:
+    """Yield what must not be overlooked when a run begins: that other keys count than those of the first attempt."""
+    if phrase is not None:
+        yield f"! {Reader(language()).phrase(phrase)}"
 
 
 def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:

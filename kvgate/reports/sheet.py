@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from checks.phrase import say
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.certificates.decision import Certificate, Clause
+from kvgate.certificates.decision import Attempt, Certificate, Clause
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.examine import Examination
 from kvgate.certificates.quorum import State
@@ -28,7 +28,7 @@ from kvgate.reports.recipe import recipe
 _PAGES = Path(__file__).parent / "pages"
 
 #: Rows that fit on the sheet; the certificate has all of them, and the sheet says how many it leaves out.
-_ATTEMPTS, _CLAUSES, _TERMS, _LETTERS = 3, 5, 3, 48
+_ATTEMPTS, _CLAUSES, _TERMS, _LETTERS, _KEYS = 3, 3, 3, 48, 2
 
 _GATES = {
     "G1": say("Certificate of gate G1, arrival"),
@@ -121,7 +121,10 @@ def _open(found: Examination, read: Reader) -> Iterator[str]:
 def _facts(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]]:
     found = certificate.predicate
     yield read("run"), found.run
-    yield read("attempt"), str(found.attempt)
+    before = sum(one.campaign != found.campaign for one in found.attempts)
+    yield read("attempt"), str(found.attempt) if not before else read(
+        "{number}, and {count} before under other names", number=found.attempt, count=before
+    )  # fmt: skip
     yield read("started (UTC)"), found.started[:19].replace("T", " ")
     yield read("finished (UTC)"), found.finished[:19].replace("T", " ")
     yield read("duration"), read("{seconds} s by the monotonic clock", seconds=round(found.elapsed / 1_000_000))
@@ -130,6 +133,10 @@ def _facts(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]]:
     yield read("issued (UTC)"), found.issued[:19].replace("T", " ")
     yield read("expires (UTC)"), found.expires[:19].replace("T", " ")
     yield read("by"), f"kvgate {found.version}, {found.operator}@{found.machine}"
+
+
+def _number(one: Attempt, campaign: str) -> str:
+    return str(one.attempt) if one.campaign == campaign else f"{one.campaign} {one.attempt}"
 
 
 def _digests(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]]:
@@ -142,6 +149,10 @@ def _digests(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]
     )
     yield read("inventory"), found.configured("inventory")
     yield read("code"), found.configured("code")
+    counted = [one for one in found.parties if one.by == "trust"] or list(found.parties)
+    for one in counted[:_KEYS]:
+        where = read("operator's trust file") if one.by == "trust" else read("inventory")
+        yield read("key of {party} ({where})", party=one.party, where=where), one.key
     yield read("decision log"), f"{found.log.seq}: {found.log.hash}"
     if found.previous is not None:
         yield read("gate before"), f"{found.previous.gate}: {found.previous.document}"
@@ -152,7 +163,7 @@ def _sections(certificate: Certificate, read: Reader) -> Iterator[Section]:
     if found.attempts:
         heads = [read("attempt"), read("outcome"), read("run"), read("started (UTC)")]
         rows = [
-            (str(one.attempt), one.outcome, one.run, one.started[:19].replace("T", " "))
+            (_number(one, found.campaign), one.outcome, one.run, one.started[:19].replace("T", " "))
             for one in found.attempts[-_ATTEMPTS:]
         ]
         yield Section(read("Attempts before this one"), heads, rows, _more(len(found.attempts), _ATTEMPTS, read))

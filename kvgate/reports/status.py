@@ -16,6 +16,7 @@ from checks.verdict import Outcome
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
+from kvgate.reports import lines
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.terminal import STYLE, console
 from kvgate.reports.wrapping import Sentence
@@ -36,7 +37,7 @@ def show(found: Overview, stream: IO[str]) -> None:
     out.print(_calendar(found, read))
     out.print(Text(read("= planned, P passed, W passed with a waiver, S stopped, U undecided, . open"), style="dim"))
     out.print(_gates(found, read))
-    if any(view.attempts for view in found.gates):
+    if found.elsewhere or any(view.attempts for view in found.gates):
         out.print(_attempts(found, read))
     for part in _next(found, read):
         out.print(part)
@@ -130,11 +131,15 @@ def _attempts(found: Overview, read: Reader) -> RenderableType:
     )  # fmt: skip
     table.padding = (0, 2, 0, 0)
     for view in found.gates:
-        for one in view.attempts:
+        own = [(one, read("; ").join(_about(one, read))) for one in view.attempts]
+        others = [
+            (one, read("; ").join([read("campaign {name}, the same rack", name=other.campaign), *_about(one, read)]))
+            for other in found.elsewhere for one in other.attempts if one.run.gate == view.gate
+        ]  # fmt: skip
+        for one, remarks in sorted([*own, *others], key=lambda pair: pair[0].run.seq):
             outcome = Sentence(_outcome(one, read), style=STYLE[one.outcome])
-            remarks = Sentence(read("; ").join(_about(one, read)))
             table.add_row(Text(f"{view.gate} {one.run.attempt}", no_wrap=True), Text(one.run.id, no_wrap=True),
-                          Text(one.run.started[5:16].replace("T", " ")), outcome, remarks)  # fmt: skip
+                          Text(one.run.started[5:16].replace("T", " ")), outcome, Sentence(remarks))  # fmt: skip
     return Padding(table, (1, 0, 0, 0))
 
 
@@ -143,6 +148,8 @@ def _about(one: Attempt, read: Reader) -> Iterator[str]:
         yield read.ngettext("{count} verdict stopped", "{count} verdicts stopped", one.stops)
     if one.reopened is not None:
         yield read("reopened by both parties")
+    if one.unopened is not None:
+        yield read.phrase(one.unopened)
     for waiver in one.waivers:
         places = read(", ").join(dict.fromkeys(clause for clause, _ in waiver.places()))
         if waiver.counts:
@@ -187,6 +194,7 @@ def _remarks(found: Overview, read: Reader) -> Iterator[str]:
         yield read(
             "whose signatures count is not known here: nothing signed was weighed (--trust FILE, or KVGATE_TRUST)"
         )
+    yield from lines.loud(found.loud)
     for problem in found.problems:
         yield f"! {problem}"
 
@@ -206,9 +214,19 @@ def as_json(found: Overview, read: Reader) -> dict[str, Any]:
         "acceptance": found.acceptance,
         "revisions": found.revisions,
         "trusted": found.trusted,
+        "other_keys": None if found.loud is None else str(found.loud),
         "ended": bool(found.stopping),
         "gates": [_gate_json(view) for view in found.gates],
         "attempts": [_attempt_json(one) for view in found.gates for one in view.attempts],
+        "elsewhere": [
+            {
+                "campaign": other.campaign,
+                "parts": other.count,
+                "known_by": list(other.shared),
+                "attempts": [_attempt_json(one) for one in other.attempts],
+            }
+            for other in found.elsewhere
+        ],
         "next": None if found.next is None else found.next.gate,
         "may_start": found.next is not None and not found.next.obstacles,
         "obstacles": [] if found.next is None else [_obstacle_json(one) for one in found.next.obstacles],

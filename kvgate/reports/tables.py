@@ -16,7 +16,7 @@ import pandas as pd
 
 from checks.phrase import say
 from checks.verdict import number
-from kvgate.errors import NotAllowed, Unwritable
+from kvgate.errors import NotAllowed, Unwritable, because
 from kvgate.ledger.queries import latest
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
@@ -99,9 +99,7 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         else:
             raise NotAllowed(say("found {name!r}, wanted a name that ends in .csv or .parquet", name=path.name))
     except OSError as error:
-        raise Unwritable(
-            say("{path} could not be written: {what}", path=str(path), what=str(error.strerror or error))
-        ) from error
+        raise Unwritable(say("{path} could not be written: {what}", path=str(path), what=because(error))) from error
 
 
 def as_csv(frame: pd.DataFrame) -> str:

@@ -179,7 +179,12 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
         line += read("; ") + read("{count} advisory to look at", count=advisory)
     if session.run is not None:
         line += read("; ") + read("attempt {number}, run {run}", number=session.run.attempt, run=session.run.id)
-    return Group(Rule(title, align="left", style=STYLE[decision.outcome]), Sentence(line))
+        if session.elsewhere:
+            line += read("; ") + read.ngettext("{count} attempt before it under another name of the campaign",
+                                               "{count} attempts before it under other names of the campaign",
+                                               session.elsewhere)  # fmt: skip
+    rule = Rule(title, align="left", style=STYLE[decision.outcome])
+    return Group(rule, Sentence(line), *(Sentence(one, style="yellow") for one in lines.loud(session.loud)))
 
 
 def _alike(group: grouping.Alike, read: Reader) -> RenderableType:

@@ -17,7 +17,7 @@ from paramiko.auth_strategy import AuthSource, AuthStrategy
 from paramiko.ssh_exception import IncompatiblePeer
 
 from checks.phrase import say
-from kvgate.errors import CannotTell, TimedOut, Unreachable
+from kvgate.errors import CannotTell, TimedOut, Unreachable, because
 from kvgate.transport.hostkeys import FAMILIES, Accepted, Gatekeeper, WrongKey, refusal
 from kvgate.transport.keys import Offer
 from kvgate.transport.link import Deadlines
@@ -156,12 +156,12 @@ def _no_way(endpoint: Endpoint, failure: OSError | None, seconds: float) -> Cann
         )
     if isinstance(failure, ConnectionResetError):
         return Dropped(say("{endpoint} reset the connection", endpoint=str(endpoint)))
-    words = failure.strerror if failure is not None and failure.strerror else failure
+    words = because(failure)
     return Unreachable(
         say(
             "{endpoint}: no way to it ({words}); look at routes, VPN and the address in the inventory",
             endpoint=str(endpoint),
-            words=str(words),
+            words=words,
         )
     )
 

@@ -14,7 +14,7 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.campaign import order, standing, statements, tickets, waivers
+from kvgate.campaign import elsewhere, order, statements, tickets, waivers
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.order import Opening
 from kvgate.campaign.standing import Campaign
@@ -206,7 +206,7 @@ class Site:
         return Documents(self.ledger, self.inventory.rack.campaign, self.trust, self.now)
 
     def campaign(self) -> Campaign:
-        return standing.read(self.ledger, self.inventory.rack.campaign, self.documents())
+        return elsewhere.read(self.ledger, self.inventory, self.documents())
 
     def opening(self, gate: str) -> Opening:
         return order.opening(self.campaign(), gate, self.inventory.rack, self.agreement.digest, self.now)

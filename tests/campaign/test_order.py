@@ -259,26 +259,3 @@ def test_a_subject_is_named_as_it_stands_in_the_inventory(site: Site) -> None:
     run = site.run("G1", {f"{DISK}:{FIRST}": BAD})
     assert [one.stops for one in site.campaign().attempts] == [1]
     assert run.gate == "G1"
-
-
-def test_another_name_for_the_campaign_does_not_take_back_a_stop(site: Site) -> None:
-    site.run("G1", {DISK: BAD})
-    name = site.inventory.rack.campaign
-    site.text = site.text.replace(f"campaign: {name}", "campaign: a-better-name")
-    with pytest.raises(OutOfOrder, match=f"ended campaign {name} with the STOP of G1"):
-        site.begin("G1")
-
-
-def test_a_new_campaign_on_a_rack_that_passed_begins_as_any(site: Site) -> None:
-    site.passed("G1")
-    site.text = site.text.replace(f"campaign: {site.inventory.rack.campaign}", "campaign: next-year")
-    assert site.begin("G1").gate == "G1"
-
-
-def test_a_new_campaign_on_another_rack_begins_as_any(site: Site) -> None:
-    site.run("G1", {DISK: BAD})
-    name = site.inventory.rack.campaign
-    site.text = site.text.replace(f"campaign: {name}", "campaign: other-rack").replace(
-        "S7Y0NX0W100001", "S7Y0NX0W199991"
-    )
-    assert site.begin("G1").gate == "G1"

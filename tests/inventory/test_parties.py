@@ -60,6 +60,7 @@ def test_a_key_that_is_not_there_is_named_with_its_path(folder: Path, side: str)
 
 def test_a_simulated_rack_may_do_without_and_still_not_with_a_bad_one(folder: Path) -> None:
     (folder / "keys" / "vendor.pub").unlink()
+    (folder / "keys" / "customer.pub").unlink()
     assert faults(folder, written(nodes=1)) == []
     (folder / "keys" / "vendor.pub").write_text("garbage")
     assert [fault.where for fault in faults(folder, written(nodes=1))] == ["parties.vendor.key"]
@@ -130,3 +131,28 @@ def test_both_sides_are_named(gone: str) -> None:
 
 def test_a_stored_run_is_read_without_its_key_files() -> None:
     assert reader.parse(written(nodes=1).replace("simulated: true", "simulated: false")).rack.parties
+
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGnZ0Q2b1oH0s1m2Yy5gC2dZ4Yk2b3Nf0bKq7mT1uVwX li@vendor"
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+@pytest.mark.parametrize(
+    "text", [KEY, "ssh-rsa AAAAB3NzaC1yc2E= x", "AAAAC3NzaC1lZDI1NTE5AAAAIGnZ0Q2b1oH0s1m2Yy5gC2dZ4Yk"]
+)
+def test_a_key_in_place_of_its_file_is_refused_and_said_to_be_one(folder: Path, text: str, simulated: bool) -> None:
+    whole = written(nodes=1).replace("{key: keys/vendor.pub}", f'{{key: "{text}"}}')
+    (fault,) = faults(folder, whole if simulated else whole.replace("simulated: true", "simulated: false"))
+    assert fault.where == "parties.vendor.key"
+    assert str(fault.found) == "the text of a key"
+    assert "name of a file" in str(fault.wanted)
+
+
+@pytest.mark.parametrize("side", ["vendor", "customer"])
+def test_a_simulated_rack_has_both_keys_or_none(folder: Path, side: str) -> None:
+    (folder / "keys" / f"{side}.pub").unlink()
+    (fault,) = faults(folder, written(nodes=1))
+    assert (fault.where, "No such file" in str(fault.found)) == (f"parties.{side}.key", True)
+    for file in (folder / "keys").iterdir():
+        file.unlink()
+    assert faults(folder, written(nodes=1)) == []

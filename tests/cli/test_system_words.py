@@ -1,0 +1,85 @@
+"""What the operating system says is said in the reader's language, from one place."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kvgate.certificates import canonical
+from kvgate.cli import main
+from kvgate.errors import _SYSTEM, Unproven, because
+from kvgate.evidence.durable import unwritable
+from kvgate.reports.messages import Reader
+
+
+@pytest.mark.parametrize("number", sorted(_SYSTEM), ids=lambda number: errno.errorcode[number])
+def test_every_known_error_is_as_the_system_says_it_and_in_chinese(number: int) -> None:
+    phrase = because(OSError(number, os.strerror(number)))
+    assert str(phrase) == os.strerror(number)
+    assert Reader("zh").phrase(phrase) != str(phrase)
+
+
+def test_an_error_that_is_not_known_keeps_its_words() -> None:
+    assert str(because(OSError(errno.EXDEV, "Invalid cross-device link"))) == "Invalid cross-device link"
+    assert str(because(OSError("no number"))) == "no number"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("inventory", "check", "gone"), ("verify", "gone"), ("audit", "--anchor", "gone"), ("judge", "folder"),
+        ("status", "--inventory", "gone"), ("verify", "folder"), ("verify", "some", "--trust", "gone"),
+        ("stamp", "gone"), ("ledger", "import", "gone"), ("inventory", "check", "under/file"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_command_says_in_english_what_the_system_said(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "some").write_text("{}")
+    (tmp_path / "under").write_text("a file")
+    here = {"gone", "folder", "some", "under/file"}
+    given = [str(tmp_path / word) if word in here else word for word in words]
+    env = {
+        "KVGATE_LANG": "zh",
+        "KVGATE_LEDGER": f"sqlite:///{tmp_path / 'kvgate.db'}",
+        "KVGATE_EVIDENCE": str(tmp_path),
+    }
+    done = CliRunner().invoke(main, given, env=env)
+    assert isinstance(done.exception, SystemExit), done.output
+    for word in ("No such file", "Is a directory", "Not a directory", "Permission denied"):
+        assert word not in done.output
+
+
+def test_a_full_disk_says_to_give_the_same_command_again() -> None:
+    told = str(unwritable(OSError(errno.ENOSPC, ""), "the certificate", Path("/x")))
+    assert (
+        "No space left on device; free space there, or choose another place, then give the same command again" in told
+    )
+    assert "设备上没有剩余空间" in Reader("zh").phrase(unwritable(OSError(errno.ENOSPC, ""), "x", Path("/x")).phrase)
+
+
+@pytest.mark.parametrize(
+    "data, why",
+    [
+        (b"null", "is nothing (null), wanted a JSON object"),
+        (b"[1]", "is a list, wanted"),
+        (b'"x"', "is a text, wanted"),
+        (b"true", "is true or false, wanted"),
+        (b"7", "is a number, wanted"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "found a whole number of 5000 digits"),
+        (b'{"a": ', "it is no JSON (line 1, column 7)"),
+        (b"\xff", "it is no UTF-8 text (byte 0)"),
+        (b"[" * 100_000, "it is nested too deep"),
+    ],
+)
+def test_a_document_that_is_none_is_told_in_words_of_our_own(data: bytes, why: str) -> None:
+    with pytest.raises(Unproven) as found:
+        canonical.parse(data, "the document")
+    told = str(found.value)
+    assert why in told
+    for word in ("NoneType", "Exceeds", "set_int_max", "codec", "Expecting", "recursion"):
+        assert word not in told
