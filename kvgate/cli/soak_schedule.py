@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
 
 from checks.phrase import say
 from kvgate.cli import options, signing, soak_signing, speech
@@ -53,6 +56,8 @@ _SOAKS = click.option(
 @soak_signing.KEY
 @soak_signing.PARTY
 @signing.TRUST
+@options.LEDGER
+@options.evidence(speech.read("where runs are kept"))
 @click.option(
     "--way",
     type=click.Choice(["systemd", "crontab"]),
@@ -68,7 +73,8 @@ _SOAKS = click.option(
 @options.JSON
 def schedule(
     inventory: Path | None, soaks: Path, at: datetime | None, every: plans.Every, name: str, allow_load: bool, key: Path | None,
-    party: str | None, trust: Path | None, way: str | None, units: Path | None, list_: bool, remove: str | None, as_json: bool,
+    party: str | None, trust: Path | None, ledger: str, evidence: Path, way: str | None, units: Path | None, list_: bool,
+    remove: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Plan, list or remove."""
     book = Book(soaks)
@@ -79,9 +85,22 @@ def schedule(
             raise NotAllowed(
                 say("a soak to come needs --inventory FILE and --allow-load: nobody is asked when it begins")
             )
-        signs = soak_signing.options(inventory, key, party, trust)
+        signs = [*soak_signing.options(inventory, key, party, trust), *_kept(ledger, evidence)]
         _plan(book, inventory, soaks, at, every, name, signs, way or _way(units), units)
     _list(book, as_json=as_json)
+
+
+def _kept(ledger: str, evidence: Path) -> list[str]:
+    """Options for where results go: whatever starts it later has another environment. Raises NotAllowed for a password."""
+    with contextlib.suppress(ArgumentError):
+        if make_url(ledger).password is not None:
+            raise NotAllowed(
+                say(
+                    "the ledger's URL holds a password, and a timer's unit can be read by everybody: leave it out of the URL and "
+                    "put it into ~/.pgpass"
+                )
+            )
+    return ["--ledger", ledger, "--evidence", str(evidence.absolute())]
 
 
 def _way(units: Path | None) -> str:
@@ -211,14 +230,16 @@ def _list(book: Book, *, as_json: bool) -> None:
 @soak_signing.KEY
 @soak_signing.PARTY
 @signing.TRUST
+@options.LEDGER
+@options.evidence(speech.read("where runs are kept"))
 @click.option(
     "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
 )
 @click.option("--entry", help=speech.read("under which name of the schedule this run counts"))
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
 def run(
-    inventory: Path, soaks: Path, allow_load: bool, key: Path | None, party: str | None, trust: Path | None, every: int,
-    entry: str | None, scale: float,
+    inventory: Path, soaks: Path, allow_load: bool, key: Path | None, party: str | None, trust: Path | None, ledger: str,
+    evidence: Path, every: int, entry: str | None, scale: float,
 ) -> None:  # fmt: skip
     """From start to judgement."""
     book = Book(soaks)
@@ -236,19 +257,9 @@ def run(
         if status != 4:
             folder = str(gate_options.folder("G4"))
             gate = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-p",
-                "kvgate.pytest_plugin",
-                "-m",
-                "G4",
-                "--inventory",
-                str(inventory),
-                *load,
-                *signs,
-                folder,
-            ]
+                sys.executable, "-m", "pytest", "-p", "kvgate.pytest_plugin", "-m", "G4", "--inventory", str(inventory), *load, *signs,
+                "--ledger", ledger, "--evidence", str(evidence.absolute()), folder,
+            ]  # fmt: skip
             status = subprocess.run(
                 gate, check=False, env={**os.environ, "KVGATE_SOAKS": str(soaks.absolute())}
             ).returncode

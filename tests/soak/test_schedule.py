@@ -116,7 +116,11 @@ Kvgate = Callable[..., Result]
 def kvgate(tmp_path: Path) -> Kvgate:
     (tmp_path / "rack.yaml").write_text(inventory(tmp_path / "hosts"))
     more = ["--soaks", str(tmp_path / "soaks"), "--units", str(tmp_path / "units")]
-    environment = {"KVGATE_TRUST": str(tmp_path / "allowed_signers")}
+    environment = {
+        "KVGATE_TRUST": str(tmp_path / "allowed_signers"),
+        "KVGATE_LEDGER": "postgresql+psycopg://ops@db/kvgate",
+        "KVGATE_EVIDENCE": str(tmp_path / "evidence"),
+    }
     return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more], env=environment)
 
 
@@ -168,11 +172,21 @@ def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> Non
     [row] = json.loads(kvgate("--json").stdout)
     assert (row["name"], row["every"], row["missed"], row["status"]) == ("soak", "weekly", [], None)
     assert row["command"][:3] == [sys.executable, "-m", "kvgate"]
-    assert row["command"][-6:] == [*key, "--trust", str(tmp_path / "allowed_signers")]
+    kept = ["--ledger", "postgresql+psycopg://ops@db/kvgate", "--evidence", str(tmp_path / "evidence")]
+    assert row["command"][-10:] == [*key, "--trust", str(tmp_path / "allowed_signers"), *kept]
     assert kvgate("--remove", "soak").exit_code == 0
     assert list((tmp_path / "units").iterdir()) == []
     assert json.loads(kvgate("--json").stdout) == []
     assert kvgate("--remove", "soak").exit_code == 4
+
+
+def test_a_password_never_gets_into_a_unit(kvgate: Kvgate, tmp_path: Path) -> None:
+    words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
+    refused = kvgate(*words, *keys(tmp_path, "customer"), "--ledger", "postgresql+psycopg://ops:hunter2@db/kvgate")
+    assert refused.exit_code == 4
+    assert "put it into ~/.pgpass" in refused.stderr
+    assert "hunter2" not in refused.output
+    assert not (tmp_path / "units").exists()
 
 
 PLAN = {
