@@ -58,8 +58,8 @@ def opening(
 
 
 def _elsewhere(other: Elsewhere) -> list[Obstacle]:
-    """What the same rack left undone or ended under another name: another name does not begin the counting anew."""
-    found = [_open(attempt) for attempt in other.attempts if attempt.open]
+    """What ended the same rack under another name, an attempt that is open and had come to STOP too; others are only counted."""
+    found: list[Obstacle] = []
     for attempt in other.stopping:
         run = attempt.run
         why = say(

@@ -135,10 +135,17 @@ def test_both_parties_reopen_it_under_the_name_that_it_had(site: Site) -> None:
     assert site.begin("G1").gate == "G1"
 
 
-def test_an_attempt_without_an_end_blocks_under_every_name(site: Site) -> None:
-    site.begin("G1")
+def test_an_attempt_without_an_end_is_counted_and_blocks_once_it_had_come_to_stop(site: Site) -> None:
+    name = site.inventory.rack.campaign
+    session = site.begin("G1")
     renamed(site)
-    assert site.why("G1") == ["open"]
+    assert site.why("G1") == []
+    assert [one.run.id for other in site.campaign().elsewhere for one in other.attempts] == [site.last().id]
+    renamed(site, name)
+    site.judge(session, {DISK: BAD})
+    session.write()
+    renamed(site)
+    assert site.why("G1") == ["stopped"]
 
 
 def test_a_new_campaign_on_a_rack_that_passed_begins_and_counts_what_was_before(site: Site) -> None:
