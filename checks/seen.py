@@ -17,7 +17,7 @@ SEEN = {
     "ethtool-g": "6.1 6.7", "ethtool-i": "5.x 6.x 6.1 6.7", "ethtool-m": "qsfp28 sfp",
     "ethtool-show-fec": "5.x 6.1 6.7 6.18", "findmnt": "2.38", "fio": "2.21 3.33 3.42",
     "gdscheck": "1.0 1.1 1.16", "gdsio": "1.x", "guidellm": "0.8.1", "hccn_tool": "23.0 24.1 25.x",
-    "ib_write_bw": "5.x 6.x 24.10", "ib_write_lat": "6.x", "ibv_devinfo": "25 39 44",
+    "ib_write_bw": "4.5 5.x 6.x 24.10", "ib_write_lat": "6.x", "ibv_devinfo": "25 39 44",
     "iostat": "11.x 12.6 12.7", "ip-addr": "6.1", "ip-link": "6.1", "ipmitool-sdr": "1.8",
     "journal-files": "systemd255", "kvgate-client": "1", "kvgate-launcher": "1", "lldpctl": "1.0",
     "lsblk": "2.34 2.37 2.38", "lscpu": "2.37 2.38 2.39", "lsmod": "kmod30", "lspci": "3.7 3.9",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -128,6 +129,8 @@ def keys(folder: Path, party: str, passphrase: bytes | None = None) -> tuple[str
     """Lay a party's key and a trust file of it; the options that sign with it."""
     pair = Keys(Ed25519PrivateKey.generate())
     path = pair.write(folder / party, passphrase)
+    for other in {"vendor", "customer"} - {party}:
+        (folder / f"{other}.pub").write_text(Keys(Ed25519PrivateKey.generate()).signer.public.openssh() + "\n")
     (folder / "allowed_signers").write_text(pair.line(party))
     return "--key", str(path), "--party", party
 
@@ -218,3 +221,17 @@ def test_the_unit_is_begun_with_words_that_systemd_run_knows(tmp_path: Path, use
     assert all(word in known for word in options), options
     assert ("--user" in options) is user
     assert argv[argv.index("--") + 1 :] == [sys.executable, str(tmp_path / "worker.pyz"), "run", str(tmp_path)]
+
+
+@pytest.mark.parametrize(("active", "ways"), [(True, []), (False, ["system unit: Unit was already loaded"])])
+def test_a_unit_that_somebody_else_began_is_this_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, active: bool, ways: list[str]
+) -> None:
+    """The second of two starts finds the name taken: it waits for that worker, and begins no other beside it."""
+    tools = {"systemd-run": "echo Unit was already loaded; exit 1", "systemctl": f"exit {0 if active else 3}"}
+    for name, body in tools.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    trouble = launch._begin(launch.command(tmp_path, PLAN, user=False), "system unit", PLAN)
+    assert ([] if trouble is None else [trouble]) == ways

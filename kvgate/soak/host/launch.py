@@ -130,7 +130,7 @@ def _system(folder: Path, plan: dict[str, Any]) -> str | None:
         return "system unit: not root"
     if not _managed():
         return "system unit: no systemd is running"
-    return _ask(command(folder, plan, user=False), "system unit")
+    return _begin(command(folder, plan, user=False), "system unit", plan)
 
 
 def _user(folder: Path, plan: dict[str, Any]) -> str | None:
@@ -140,7 +140,15 @@ def _user(folder: Path, plan: dict[str, Any]) -> str | None:
     lingers = os.path.exists(f"/var/lib/systemd/linger/{name}") or _ask(["loginctl", "enable-linger", name], "") is None
     if not lingers:
         return "user unit: it would end with the login, and lingering is not permitted (loginctl enable-linger)"
-    return _ask(command(folder, plan, user=True), "user unit")
+    return _begin(command(folder, plan, user=True), "user unit", plan, "--user")
+
+
+def _begin(argv: list[str], what: str, plan: dict[str, Any], *more: str) -> str | None:
+    """Begin the unit. One of that name that is there already is this worker, begun by somebody else a moment ago."""
+    trouble = _ask(argv, what)
+    if trouble is None:
+        return None
+    return None if _ask(["systemctl", *more, "is-active", "--quiet", unit_of(plan)], what) is None else trouble
 
 
 def _ask(argv: list[str], what: str) -> str | None:
