@@ -183,7 +183,8 @@ def test_a_full_disk_is_one_clear_line() -> None:
 
 
 def test_ctrl_c_is_interrupted_and_no_verdict() -> None:
-    words = [sys.executable, "-m", "kvgate", "parse", "uname"]
+    # Where the tests run in the background of a shell, what they start ignores Ctrl-C.
+    words = ["env", "--default-signal=INT", sys.executable, "-m", "kvgate", "parse", "uname"]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
     assert process.stdin is not None
     process.stdin.write(b"x" * 200_000)  # more than a pipe holds: it is reading
