@@ -210,7 +210,7 @@ FAULTS: tuple[SoakFault, ...] = (
         "corrupt-block", "一个数据块与写入不一致", "one block is not what was written", 500,
         Result("verify", _s(490), 1, fio(84), "verify: bad header rand_seed 1, wanted 2 at file /mnt/fx100/verify offset 4096"), stops={"G4.4.1"}, late=10,
     ),
-    _fault("fio-killed", "fio 被信号终止", "fio is killed in the middle of a pass and prints nothing", 500, Result("verify", _s(490), 137, ""), stops={"G4.4.1"}, late=10),
+    _fault("verify-fio-killed", "fio 被信号终止", "fio is killed in the middle of a pass and prints nothing", 500, Result("verify", _s(490), 137, ""), stops={"G4.4.1"}, late=10),
     _fault(
         "kv-file-changed", "一个 KV 文件内容改变", "one KV file is not what was stored", 514,
         Result("kvfiles", _s(510), 0, json.dumps({"files": 512, "mismatched": 1, "missing": 0})), stops={"G4.4.2"},

@@ -138,7 +138,9 @@ def test_what_cannot_be_served_is_refused(
 def test_every_fault_is_listed_with_who_must_notice(kvgate: Kvgate) -> None:
     shown = kvgate("demo", "--list-faults").stdout
     listed = json.loads(kvgate("demo", "--list-faults", "--json").stdout)
-    assert [one["fault"] for one in listed] == [*every(), *(one.name for one in EMBEDDED)]
+    names = [one["fault"] for one in listed]
+    assert names == [*every(), *(one.name for one in EMBEDDED)]
+    assert len(set(names)) == len(names), "two faults share a name: one of them is never made"
     clauses = agreements.read().acceptance.clauses
     for one in listed:
         assert one["fault"] in shown
