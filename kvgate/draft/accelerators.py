@@ -102,6 +102,10 @@ def _cards(looked: Looked, platform: str, seen: tuple[pci.Function, ...]) -> Ite
             "memory_partition",
             same("NPS1, or delete the line", known.partition, lambda card: card.memory_partition, AGREED),
         )
+    if known.partition.probes or known.fabric.probes:
+        yield Entry(
+            "peer_direct", Open("true or false: may network cards read and write the cards' memory by themselves")
+        )
     if known.fabric.probes:
         yield Entry("gds", Open("true or false: was GPUDirect Storage ordered"))
         yield Entry(

@@ -21,6 +21,7 @@ from tests.gates.harness import judge
 _CLAIMED = {
     "rack": "embedded", "campaign": "drafted", "pfc_priority": 3, "dscp": 26, "cnp_dscp": 48, "ecn": True,
     "mtu": 9000, "roce_mtu": 4096, "traffic_class": 106, "role": "baseline", "scratch": False, "unit": "vllm.service", "gds": True,
+    "peer_direct": True,
     "value": "as agreed", "conforms": True, "by": "network team", "on": "2026-11-28",
 }  # fmt: skip
 EXAMPLE_KEYS = ROOT / "inventories" / "keys"
@@ -100,7 +101,9 @@ def _same_as_ordered(drafted: Rack, ordered: Rack) -> None:
         assert seen.system.model_copy(update={"cmdline": host.system.cmdline}) == host.system
         assert set(host.system.cmdline) <= set(seen.system.cmdline)
         for mount, wanted in zip(sorted(seen.mounts, key=str), sorted(host.mounts, key=str), strict=True):
-            assert mount.model_copy(update={"forbidden": wanted.forbidden, "capacity": wanted.capacity}) == wanted
+            assert not mount.remount, "to let a volume go is a person's leave: nobody may draft it"
+            people = {"forbidden": wanted.forbidden, "capacity": wanted.capacity, "remount": wanted.remount}
+            assert mount.model_copy(update=people) == wanted
             assert 0.99 < mount.capacity / wanted.capacity < 1.01
         if host.accelerators is None:
             assert seen.accelerators is None

@@ -11,7 +11,7 @@ from scipy import stats
 from checks.statistics.paired import (
     FEWEST_RESAMPLES,
     Samples,
-    _drawn_medians,
+    drawn_medians,
     geometric_mean,
     median_ratios,
     rounds_wanted,
@@ -51,7 +51,7 @@ def test_ratios_are_paired_by_round() -> None:
 )
 def test_a_median_drawn_by_rank_is_distributed_as_one_of_drawn_values(values: tuple[float, ...]) -> None:
     rng = np.random.default_rng(7)
-    quick = _drawn_medians(values, 40_000, rng)
+    quick = drawn_medians(values, 40_000, rng)
     slow = np.median(rng.choice(np.array(values), (40_000, len(values))), axis=1)
     shown = sorted(set(quick) | set(slow))
     assert set(quick) <= set(shown)
