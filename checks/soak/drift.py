@@ -29,8 +29,9 @@ def latency_kept(
     )  # fmt: skip
 
     def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
-        early = [one for one in hours if first[0] <= one.hour < first[1]]
-        late = [one for one in hours if one.hour >= soak.plan.seconds / 3600 - last]
+        answered = [one for one in hours if one.requests]
+        early = [one for one in answered if first[0] <= one.hour < first[1]]
+        late = [one for one in answered if one.hour >= soak.plan.seconds / 3600 - last]
         if not early or not late:
             note = say("{host} at concurrency {level}: no hour to compare at one of the ends", host=host, level=level)
             return Verdict.undecided(note, required), 0.0
@@ -124,7 +125,7 @@ def _steady(
     def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
         nonlocal told_of
         del soak
-        mine = [one for one in hours if one.seconds >= _SHORTEST]
+        mine = [one for one in hours if one.seconds >= _SHORTEST and (one.requests or not rising)]
         if len(mine) < max(least, FEWEST):
             note = say(
                 "{host} at concurrency {level}: {count} hours, too few for a trend",

@@ -20,6 +20,8 @@ from checks.soak.track import Track
 class Hour:
     """One hour of the serving load at one concurrency: requests that count, seconds to the first token, tokens a second.
 
+    An hour in which the load ran and no request was answered has 0 requests, 0 tokens and NaN times, at the concurrency before.
+
     ``seconds`` is the time that counts: without planned restarts and without what the journal does not hold.
     """
 
@@ -57,12 +59,20 @@ def requests(track: Track, load: str) -> Requests | None:
     failed = [row[0] for row in counted if not row[2]]
     return Requests(
         load=load,
-        hours=tuple(_hours(counted, [*away, *((one.begin, one.end) for one in track.breaks)])),
+        hours=tuple(
+            _hours(counted, [*away, *((one.begin, one.end) for one in track.breaks)], _runs_until(track, load))
+        ),
         total=len(counted),
         failed=len(failed),
         first_failed=int(failed[0] // 60) if failed else None,
         in_restarts=len(found) - len(counted),
     )
+
+
+def _runs_until(track: Track, load: str) -> float:
+    """Until when a load that is always begun anew should have been answered; 0 for one that runs now and then."""
+    always = any(one.again for one in track.plan.loads if one.name == load)
+    return min(track.last, track.plan.seconds) if always else 0.0
 
 
 def _lines(track: Track, load: str) -> Iterable[_Row]:
@@ -116,16 +126,20 @@ def _line(text: str) -> tuple[int, bool, float, float]:
     return concurrency, True, float(ttft), float(tokens)
 
 
-def _hours(rows: list[_Row], away: Iterable[tuple[float, float]]) -> Iterable[Hour]:
+def _hours(rows: list[_Row], away: Iterable[tuple[float, float]], until: float) -> Iterable[Hour]:
     if not rows:
         return
     data = np.array(rows, dtype=np.float64)
     hour, concurrency = (data[:, 0] // 3600).astype(int), data[:, 1].astype(int)
-    windows = list(away)
-    for number in range(int(hour.max()) + 1):
+    windows, before = list(away), int(concurrency[0])
+    over = max(until, float(data[-1, 0]))
+    for number in range(int(over // 3600) + 1):
         here = hour == number
-        begin, end = number * 3600.0, min(number * 3600.0 + 3600.0, float(data[-1, 0]))
+        begin, end = number * 3600.0, min(number * 3600.0 + 3600.0, over)
         lost = sum(max(0.0, min(end, last) - max(begin, first)) for first, last in windows)
+        if until and not (here & (data[:, 2] == 1)).any() and end - begin - lost > 0 and end > float(data[0, 0]):
+            yield Hour(number, before, 0, np.nan, np.nan, 0.0, end - begin - lost)
+        before = int(concurrency[here][-1]) if here.any() else before
         for level in sorted(set(concurrency[here].tolist())):
             mine = here & (concurrency == level) & (data[:, 2] == 1)
             if not mine.any():
