@@ -8,6 +8,7 @@ from pathlib import Path
 
 from checks.phrase import Phrase, listed, plain, say
 from checks.verdict import Outcome
+from kvgate.certificates.code import code_digest
 from kvgate.certificates.decision import Certificate, Clause
 from kvgate.certificates.examine import Check
 from kvgate.certificates.proven import Judgement, Proven, clauses, different, hours_after, prove
@@ -40,7 +41,7 @@ def compare(certificate: Certificate, folder: Path, again: JudgeAgain) -> list[C
     try:
         evidence = Evidence.open(folder)
         proven = prove(evidence)
-        checks += [*_basis(certificate, proven), _marks(certificate, evidence)]
+        checks += [*_basis(certificate, proven, code_digest()), _marks(certificate, evidence)]
         checks += _verdicts(certificate, again(folder), proven)
     except Refused as error:
         checks.append(Check("judgement", Outcome.UNDECIDED, plain(str(error))))
@@ -53,9 +54,13 @@ def _check(name: str, wrong: list[Phrase], right: Phrase) -> Check:
     return Check(name, Outcome.STOP if wrong else Outcome.PASS, listed(wrong) if wrong else right)
 
 
-def _basis(certificate: Certificate, proven: Proven) -> Iterator[Check]:
-    """Every field that the evidence tells; what it does not tell, or what is otherwise, is named."""
+def _basis(certificate: Certificate, proven: Proven, code: str) -> Iterator[Check]:
+    """Every field that the evidence tells; what it does not tell, or what is otherwise, is named.
+
+    ``code`` is the digest of the code that looks: terms are otherwise than in its own standard document.
+    """
     unlike = proven.unlike(certificate)
+    standard = unlike.pop("overlaid", None) if code != certificate.predicate.configured("code") else None
     hosts = unlike.pop("hosts", None)
     wrong = [
         say("another {name}: signed {signed}, the evidence has {there}", name=name, signed=signed, there=there)
@@ -75,6 +80,14 @@ def _basis(certificate: Certificate, proven: Proven) -> Iterator[Check]:
         )
     if wrong:
         yield Check("basis", Outcome.STOP, listed(wrong))
+    elif standard is not None:
+        told = say(
+            "{name}: signed {signed}, by the standard document of this code {there}: verify with the code that certified",
+            name=standard[0],
+            signed=standard[1],
+            there=standard[2],
+        )
+        yield Check("basis", Outcome.UNDECIDED, told)
     elif silent := proven.untold():
         told = say("this evidence does not tell: {names}; it was kept by an older kvgate", names=listed(silent))
         yield Check("basis", Outcome.UNDECIDED, told)

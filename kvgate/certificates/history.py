@@ -62,6 +62,11 @@ def _unlike(certificate: Certificate, run: RunRecord, ledger: Ledger) -> Iterato
         )  # fmt: skip
     if found.ticket != run.ticket_digest:
         yield say("another start ticket than the ledger has")
+    ends = {entry.hash: entry.utc for entry in ledger.decisions(run)}
+    if ends.get(found.entry.hash, found.finished) != found.finished:
+        yield say(
+            "signed as finished {signed}, the ledger has {there}", signed=found.finished, there=ends[found.entry.hash]
+        )
     signed, there = {one.run: one for one in found.attempts}, {one.run: one for one in attempts_before(ledger, run)}
     for name in dict.fromkeys((*there, *signed)):
         if signed.get(name) != there.get(name):

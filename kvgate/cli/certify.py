@@ -109,9 +109,19 @@ def statement_of(
     at = standing.now()
     campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, at))
     attempt = next(one for one in campaign.attempts if one.run.id == run.id)
+    allowed = campaign.days(attempt)
+    if days is not None and days > allowed:
+        raise NotAllowed(
+            say(
+                "found --valid-days {days}, wanted at most {allowed}: so long a PASS of {gate} counts by the agreed calendar",
+                days=days,
+                allowed=allowed,
+                gate=run.gate,
+            )
+        )
     return certificate(
         book, run, folder, judged_again(folder), previous=_previous(campaign, run), waivers=attempt.for_certificate(),
-        days=days or campaign.days(attempt), ticket=tickets.to_certify(book, run, trust, at, party, key.public),
+        days=days or allowed, ticket=tickets.to_certify(book, run, trust, at, party, key.public),
     )  # fmt: skip
 
 

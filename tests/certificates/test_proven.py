@@ -133,6 +133,32 @@ def test_numbers_by_another_code_are_not_told_rather_than_wrong(sound: Sound) ->
     assert outcomes["numbers"] is Outcome.UNDECIDED
 
 
+def test_terms_by_another_standard_document_are_not_told_rather_than_wrong(sound: Sound) -> None:
+    statement, folder, again, _ = sound
+    changed = copy.deepcopy(statement)
+    changed["predicate"]["configuration"][2]["digest"]["sha256"] = HEX
+    changed["predicate"]["overlaid"] = [
+        {"clause": "G1.2.9", "what": "media_errors", "before": "10", "after": "0", "origin": "engineering default"}
+    ]
+    certificate = Certificate.model_validate({k: changed[k] for k in ("subject", "predicate")})
+    outcomes = {one.name: one.outcome for one in compare(certificate, folder, lambda _: again)}
+    assert outcomes["basis"] is Outcome.UNDECIDED
+
+
+def test_another_end_than_the_ledger_has_is_found(sound: Sound) -> None:
+    def change(statement: dict[str, Any]) -> None:
+        statement["predicate"]["finished"] = statement["predicate"]["finished"][:-4] + "000Z"
+
+    assert "signed as finished" in found_wrong(sound, change)["attempts"]
+
+
+def test_a_certificate_counts_no_longer_than_the_calendar_says(passed: Desk) -> None:
+    refused = passed.certify(passed.runs[-1], "--valid-days", "3650")
+    assert refused.exit_code == 4
+    assert "found --valid-days 3650, wanted at most" in refused.stderr
+    assert passed.certify(passed.runs[-1], "--valid-days", "3").exit_code == 0
+
+
 def test_cosign_signs_nothing_that_the_evidence_does_not_show(passed: Desk) -> None:
     passed.certify(passed.runs[-1])
 
