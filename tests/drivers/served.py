@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -89,13 +90,14 @@ class Served:
                 self.asked.append(json.loads(body))
                 self.together += 1
                 self.most = max(self.most, self.together)
-            try:
-                _send(connection, list(self.behave(number, self.asked[number])))
-            except OSError:
-                pass
-            finally:
-                with self._lock:
-                    self.together -= 1
+            pieces = list(self.behave(number, self.asked[number]))
+            last = next((i for i, one in enumerate(pieces) if isinstance(one, bytes) and b"[DONE]" in one), len(pieces))
+            with contextlib.suppress(OSError):
+                _send(connection, pieces[:last])
+            with self._lock:  # before the client can know that it is answered, and ask the next
+                self.together -= 1
+            with contextlib.suppress(OSError):
+                _send(connection, pieces[last:])
 
 
 def _send(connection: socket.socket, pieces: Sequence[Piece]) -> None:
