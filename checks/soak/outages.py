@@ -66,7 +66,7 @@ def outages(track: Track) -> Iterable[Outage]:
     yield from _mounts(track)
     excused = scheduled(track)
     slack = track.plan.streams["process"].every + 1.0 if "process" in track.plan.streams else _IDLE
-    for one in (*_processes(track), *_idle(track)):
+    for one in (*_processes(track), *idle(track)):
         yield from _unexcused(one, excused, slack)
 
 
@@ -182,7 +182,7 @@ def _processes(track: Track) -> Iterable[Outage]:
                 yield Outage("engine", float(seconds[before]), float(seconds[after]), subject)
 
 
-def _idle(track: Track) -> Iterable[Outage]:
+def idle(track: Track) -> Iterable[Outage]:
     """The load that shall always run ended badly, or did not run for more than a minute."""
     for load in track.plan.loads:
         if not load.again:

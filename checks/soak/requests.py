@@ -11,7 +11,7 @@ import numpy as np
 from checks.parsers import kvgate_client
 from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.probe import UnreadableOutput
-from checks.soak.outages import scheduled
+from checks.soak.outages import idle, scheduled
 from checks.soak.tables import LINES
 from checks.soak.track import Track
 
@@ -57,10 +57,14 @@ def requests(track: Track, load: str) -> Requests | None:
     away = scheduled(track)
     counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
     failed = [row[0] for row in counted if not row[2]]
+    # Time in which nobody asked is an interruption, told as such: it is no slow hour of whoever would have answered.
+    unasked = [(one.begin, one.end) for one in idle(track) if one.detail == load]
     return Requests(
         load=load,
         hours=tuple(
-            _hours(counted, [*away, *((one.begin, one.end) for one in track.breaks)], _runs_until(track, load))
+            _hours(
+                counted, [*away, *unasked, *((one.begin, one.end) for one in track.breaks)], _runs_until(track, load)
+            )
         ),
         total=len(counted),
         failed=len(failed),
