@@ -36,6 +36,10 @@ _MAKERS = {
 _NQN = re.compile(r"nqn\.\d{4}-\d{2}\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:.+)?")
 
 
+#: Bytes a second that the data sheet of one NVMe disk may promise: from a slow SATA-like one to four lanes of PCIe 6.
+_SHEET = (100e6, 30e9)
+
+
 def impossible(document: Document, rack: Rack, today: date | None = None) -> Iterator[Fault]:
     """Everything that no real rack can have. ``today`` is given by tests; sizes of a simulated rack may be tiny."""
     yield from _dates(document, rack, today or datetime.now(UTC).date())
@@ -50,6 +54,7 @@ def impossible(document: Document, rack: Rack, today: date | None = None) -> Ite
         for index, raid in enumerate(host.raid):
             yield from _raid(document, (*here, "raid", index), raid)
         yield from _lanes(document, here, host)
+        yield from _sheets(document, here, host, rack.simulated)
         if host.system is not None:
             yield from _system(document, (*here, "system"), host.system, rack.simulated)
         if host.accelerators is not None:
@@ -193,6 +198,18 @@ def _lanes(document: Document, here: Key, host: Host) -> Iterator[Fault]:
         if lanes not in _LANES:
             wanted = say("one of {words}", words=", ".join(map(str, _LANES)))
             yield document.fault((*here, *part, "pcie", "lanes"), str(lanes), wanted)
+
+
+def _sheets(document: Document, here: Key, host: Host, simulated: bool) -> Iterator[Fault]:
+    for index, disk in enumerate(host.disks):
+        for name, rate in (("read", disk.sheet.read), ("write", disk.sheet.write)) if disk.sheet is not None else ():
+            if not rate or not (simulated or _SHEET[0] <= rate <= _SHEET[1]):
+                wanted = say(
+                    "what one NVMe disk can do: {least:g} MB/s to {most:g} GB/s",
+                    least=_SHEET[0] / 1e6,
+                    most=_SHEET[1] / 1e9,
+                )
+                yield document.fault((*here, "disks", index, "sheet", name), f"{rate / 1e9:g} GB/s", wanted)
 
 
 def _system(document: Document, place: Key, system: System, simulated: bool) -> Iterator[Fault]:
