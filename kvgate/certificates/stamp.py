@@ -75,6 +75,10 @@ def verify(token: bytes, envelope: Envelope, roots: list[x509.Certificate]) -> S
         found = answer.tst_info
         return Stamp(found.gen_time.astimezone(UTC), _name(found.name, roots))
     except (VerificationError, ValueError, TypeError) as error:
+        if "ErrorStack" in str(error):  # the words of a library
+            raise Unproven(
+                say("the time stamp does not hold: no authority that is trusted (--tsa) has signed it so")
+            ) from None
         raise Unproven(say("the time stamp does not hold: {error!s:.160}", error=str(error))) from None
 
 

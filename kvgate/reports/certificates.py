@@ -58,7 +58,7 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
     found = certificate.predicate
     yield ""
     mark = read(" (simulated)") if found.simulated else ""
-    yield f"{found.gate} {found.rack}{mark}{read(': ')}{found.decision}"
+    yield f"{found.gate} {found.rack}{mark}{read(': ')}{decided(certificate, read)}"
     yield read("campaign {campaign}, attempt {attempt}, run {run}", campaign=found.campaign, attempt=found.attempt,
                run=found.run)  # fmt: skip
     for one in found.attempts:
@@ -96,6 +96,12 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
         "agreement {digest}, rack {rack}", digest=found.configured("acceptance")[:16], rack=certificate.fingerprint[:16]
     )
     yield read("expires {time}", time=found.expires[:19] + "Z")
+
+
+def decided(certificate: Certificate, read: Reader) -> str:
+    """The decision in words: one that stands on waivers is called so."""
+    found = certificate.predicate
+    return read("PASS with waivers") if found.decision == "PASS" and found.waivers else found.decision
 
 
 def worst(clause: Clause) -> tuple[bool, int, tuple[int, ...]]:

@@ -21,7 +21,7 @@ from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.examine import Examination
 from kvgate.certificates.quorum import State
 from kvgate.certificates.trust import PARTIES
-from kvgate.reports.certificates import counts, worst
+from kvgate.reports.certificates import counts, decided, worst
 from kvgate.reports.messages import Reader
 from kvgate.reports.recipe import recipe
 
@@ -63,6 +63,7 @@ def sheet(found: Examination, name: str, read: Reader, drawn: bytes | None = Non
         title=read.phrase(_GATES[predicate.gate]),
         rack=read("rack {rack}, campaign {campaign}", rack=predicate.rack, campaign=predicate.campaign),
         decision=predicate.decision,
+        decided=decided(certificate, read),
         marks=[read("SIMULATED: the embedded rack answered. This says nothing about any real one.")]
         if predicate.simulated
         else [],
