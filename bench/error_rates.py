@@ -174,9 +174,10 @@ def write(found: dict[str, str], page: Path = PAGE) -> None:
     text = page.read_text("utf-8")
     for name, body in found.items():
         mark = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if mark.search(text) is None:
+        hit = mark.search(text)
+        if hit is None:
             raise SystemExit(f"{page} has no mark for the table {name!r}")
-        text = mark.sub(lambda hit, body=body: f"{hit[1]}{body}\n{hit[2]}", text)  # type: ignore[misc]  # mypy cannot type a lambda with a default
+        text = f"{text[: hit.start()]}{hit[1]}{body}\n{hit[2]}{text[hit.end() :]}"
     page.write_text(text, "utf-8")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from checks.phrase import Phrase
+from checks.phrase import Phrase, joined, say
 from checks.probe import Level, Probe
 from checks.verdict import Verdict
 
@@ -154,6 +154,12 @@ class Measured(Generic[Fact]):
     facts: tuple[Fact, ...]
     voided: tuple[Phrase, ...] = ()
     failed: tuple[Phrase, ...] = ()
+
+    def remarks(self) -> Phrase | None:
+        """Say of each round that does not count why; None where all do."""
+        parts = [say("a void round: {why}", why=why) for why in self.voided]
+        parts += [say("a round that could not be told: {why}", why=why) for why in self.failed]
+        return joined(parts) if parts else None
 
 
 def turn(trials: Sequence[Trial[Any]], number: int) -> list[Trial[Any]]:

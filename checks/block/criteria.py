@@ -42,7 +42,7 @@ def repeatable(measured: Measured[Round], most: float) -> Verdict:
         Quantity("bytes per second", median(rates), "B/s"), Quantity("variation", variation, "%"),
         Quantity("p50 latency", median(_at(measured, 50.0)), "us"), Quantity("p99 latency", median(_at(measured, 99.0)), "us"),
     )  # fmt: skip
-    return Verdict.of(True, shown, required, "B/s", _remarks(measured), quantities)
+    return Verdict.of(True, shown, required, "B/s", measured.remarks(), quantities)
 
 
 def carries(measured: Measured[Round], reference: float, share: float, most: float) -> Verdict:
@@ -71,7 +71,7 @@ def answers_within(measured: Measured[Round], percent: float, most_us: float, mo
         note = say("the rounds vary too much to tell: {cause}", cause=_cause(measured))
         return Verdict.undecided(note, required, shown)
     quantity = Quantity(f"p{percent:g} latency", median(values), "us")
-    return Verdict.of(median(values) <= most_us, shown, required, "us", _remarks(measured), (quantity,))
+    return Verdict.of(median(values) <= most_us, shown, required, "us", measured.remarks(), (quantity,))
 
 
 def device_agrees(measured: Measured[Round], tolerance: float) -> Verdict:
@@ -204,9 +204,3 @@ def _cause(measured: Measured[Round]) -> Phrase:
             "throttling and the switch"
         )
     return joined(seen)
-
-
-def _remarks(measured: Measured[Round]) -> Phrase | None:
-    parts = [say("a void round: {why}", why=why) for why in measured.voided]
-    parts += [say("a round that could not be told: {why}", why=why) for why in measured.failed]
-    return joined(parts) if parts else None

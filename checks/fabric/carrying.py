@@ -10,7 +10,7 @@ from checks.block.criteria import payload_rate
 from checks.block.rounds import Round
 from checks.fabric.exchange import Exchange, Grown, Times
 from checks.nic import counters as nics
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
 from checks.trial import Measured
@@ -46,7 +46,7 @@ def carries(measured: Measured[Exchange], speed: float, share: float, agreement:
         note = say("more than the port can carry: perftest did not run over the ordered port")
         return Verdict.undecided(note, required, _rates(measured))
     return Verdict.of(
-        median(rates) >= wanted, _rates(measured), required, "b/s", _remarks(measured),
+        median(rates) >= wanted, _rates(measured), required, "b/s", measured.remarks(),
         (Quantity("bits per second", median(rates), "b/s"),),
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def as_fast_from_accelerators(
         "{there:.1f} Gb/s against {here:.1f} Gb/s ({share:.0%})", there=there / 1e9, here=here / 1e9, share=there / here
     )
     quantity = Quantity("bits per second", there, "b/s")
-    return Verdict.of(there >= share * here, shown, required, "b/s", _remarks(card), (quantity,))
+    return Verdict.of(there >= share * here, shown, required, "b/s", card.remarks(), (quantity,))
 
 
 def answers_within(measured: Measured[Times], typical: float, p999: float) -> Verdict:
@@ -158,7 +158,7 @@ def shared_fairly(measured: Measured[Exchange], speed: float, total: float, fair
         Quantity("bits per second", median(rates), "b/s"), Quantity("slowest share", slowest.bits / part, "share"),
     )  # fmt: skip
     holds = median(rates) >= speed * total and slowest.bits >= fair * part
-    return Verdict.of(holds, shown, required, "b/s", _remarks(measured), quantities)
+    return Verdict.of(holds, shown, required, "b/s", measured.remarks(), quantities)
 
 
 def bottleneck(
@@ -250,9 +250,3 @@ def _rates(measured: Measured[Exchange]) -> Phrase:
         "{rate:.2f} Gb/s over {count} rounds ({low:.2f} to {high:.2f}) at MTU {mtu}",
         rate=median(rates), count=len(rates), low=min(rates), high=max(rates), mtu=mtus,
     )  # fmt: skip
-
-
-def _remarks(measured: Measured[Exchange]) -> Phrase | None:
-    parts = [say("a void round: {why}", why=why) for why in measured.voided]
-    parts += [say("a round that could not be told: {why}", why=why) for why in measured.failed]
-    return joined(parts) if parts else None

@@ -62,9 +62,8 @@ def looks(side: Side, moment: str) -> Stages:
 
 
 def _lenient(probe: Probe[Fact]) -> Probe[Fact | None]:
-    changed: Any = replace(probe, parse=Lenient(probe.parse), accepted=frozenset(range(256)))  # type: ignore[arg-type]
-    lenient: Probe[Fact | None] = changed
-    return lenient
+    any_fact: Probe[Any] = probe
+    return replace(any_fact, parse=Lenient(probe.parse), accepted=frozenset(range(256)))
 
 
 def read(facts: Mapping[str, Any], side: Side) -> Around:

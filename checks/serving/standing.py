@@ -53,7 +53,7 @@ def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
         Quantity("spread of requests", median(spreads), "%"), Quantity("rounds", len(told), ""),
         *lines([one.arm for one in measured.facts[-1:]], limits),
     )  # fmt: skip
-    return Verdict(Outcome.PASS, shown, required, note=_remarks(measured), quantities=quantities)
+    return Verdict(Outcome.PASS, shown, required, note=measured.remarks(), quantities=quantities)
 
 
 def _valid(measured: Measured[Alone], site: Site, limits: Limits) -> tuple[list[Figures], list[Phrase]]:
@@ -83,12 +83,6 @@ def _cause(measured: Measured[Alone]) -> Phrase:
             "look at clocks and governor of the processors, power limits of the accelerators, and other work on the node"
         )
     return joined(seen)
-
-
-def _remarks(measured: Measured[Alone]) -> Phrase | None:
-    parts = [say("a void round: {why}", why=why) for why in measured.voided]
-    parts += [say("a round that could not be told: {why}", why=why) for why in measured.failed]
-    return joined(parts) if parts else None
 
 
 def precise(

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_validator
 
 from checks.phrase import say
 from kvgate.certificates import ticket as tickets
-from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, predicate_of
+from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, typed
 from kvgate.certificates.envelope import Envelope, seal
 from kvgate.certificates.ticket import StartTicket
 from kvgate.errors import Unproven
@@ -112,18 +112,4 @@ def campaign_of(envelope: Envelope) -> str:
 
 def read(envelope: Envelope, kind: str, model: type[Predicate]) -> Predicate:
     """Read a predicate from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
-    found = dict(predicate_of(envelope, TYPES[kind]))
-    try:
-        return model.model_validate(found.get("predicate"))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(
-            say(
-                "the {kind}'s {place:.120}: {first_msg:.120} ({error_count} such)",
-                kind=kind,
-                place=place,
-                first_msg=first["msg"],
-                error_count=error.error_count(),
-            )
-        ) from None
+    return typed(envelope, TYPES[kind], model, kind)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from checks.phrase import say
 from kvgate.certificates.envelope import MOST, Envelope, seal
 from kvgate.errors import Unproven
+
+Model = TypeVar("Model", bound=BaseModel)
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:kvgate:gate-decision:v1"
@@ -277,3 +279,24 @@ def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
             )
         )
     return found
+
+
+def typed(envelope: Envelope, wanted: str, model: type[Model], kind: str) -> Model:
+    """Read a statement's predicate strictly. Raises Unproven: another type, an unknown, absent or mistyped field.
+
+    ``kind`` is how such a document is called.
+    """
+    found = predicate_of(envelope, wanted)
+    try:
+        return model.model_validate(found.get("predicate"))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Unproven(
+            say(
+                "the {kind}'s {place:.120}: {first_msg:.120} ({error_count} such)",
+                kind=kind,
+                place=".".join(str(part) for part in first["loc"]),
+                first_msg=first["msg"],
+                error_count=error.error_count(),
+            )
+        ) from None

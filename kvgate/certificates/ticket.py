@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-from checks.phrase import say
 from kvgate.certificates import canonical
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.decision import Gate, Hex, SignedTicket, Time, Word, predicate_of
+from kvgate.certificates.decision import Gate, Hex, SignedTicket, Time, Word, typed
 from kvgate.certificates.envelope import Envelope
-from kvgate.errors import Unproven
 
 TYPE = "urn:kvgate:start-ticket:v1"
 
@@ -49,12 +47,4 @@ def envelope_of(found: SignedTicket) -> Envelope:
 
 def read(envelope: Envelope) -> StartTicket:
     """Read a start ticket from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
-    found = predicate_of(envelope, TYPE)
-    try:
-        return StartTicket.model_validate(found.get("predicate"))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(
-            say("the start ticket's {place:.120}: {first_msg:.120}", place=place, first_msg=first["msg"])
-        ) from None
+    return typed(envelope, TYPE, StartTicket, "start ticket")

@@ -6,7 +6,6 @@ import copy
 import difflib
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import click
 from rich.cells import cell_len
@@ -101,9 +100,9 @@ def translated(command: click.Command, say_: Reader) -> click.Command:
 
 
 def _parameter(parameter: click.Parameter, say_: Reader) -> click.Parameter:
-    found: Any = copy.copy(parameter)
+    found = copy.copy(parameter)
     if isinstance(found, click.Option) and found.help:
         found.help = say_(found.help)
         if isinstance(found.show_default, str):
             found.show_default = say_(found.show_default)
-    return found  # type: ignore[no-any-return]  # click types it as Any
+    return found

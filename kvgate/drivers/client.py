@@ -28,7 +28,7 @@ import time
 from typing import Any, Dict, List, Optional, Tuple, cast
 from urllib.parse import urlsplit
 
-from kvgate.drivers.prompts import instant, prompt, rounded
+from kvgate.drivers.prompts import given, instant, prompt, rounded
 from kvgate.drivers.stream import Answer, Broken
 
 VERSION = 1
@@ -231,13 +231,7 @@ def _count(value: Any) -> Optional[int]:
 
 def options(text: str) -> Dict[str, Any]:
     """Read the options. Raises ValueError with what is wrong."""
-    table = json.loads(text)
-    if not isinstance(table, dict) or set(table) != set(_OPTIONS):
-        raise ValueError(f"options {sorted(table)}, wanted {sorted(_OPTIONS)}")
-    for name, kind in _OPTIONS.items():
-        value = table[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise ValueError(f"{name} is {value!r}")
+    table = given(text, _OPTIONS)
     low, high = table["ids"]
     least = [table[name] for name in ("count", "tokens", "out", "concurrency", "connect", "first", "stall", "limit")]
     if table["mode"] not in _MODES or not table["endpoints"] or min(least) <= 0 or not 0 <= low < high <= 1 << 32:

@@ -29,7 +29,7 @@ import tempfile
 import time
 from typing import Any, Dict, List, Optional
 
-from kvgate.drivers.prompts import instant, prompt, rounded
+from kvgate.drivers.prompts import given, instant, prompt, rounded
 
 VERSION = 1
 _OPTIONS = {
@@ -180,13 +180,7 @@ def _end(tool: subprocess.Popen[bytes], number: int) -> None:
 
 def options(text: str) -> Dict[str, Any]:
     """Read the options. Raises ValueError with what is wrong."""
-    table = json.loads(text)
-    if not isinstance(table, dict) or set(table) != set(_OPTIONS):
-        raise ValueError(f"options {sorted(table)}, wanted {sorted(_OPTIONS)}")
-    for name, kind in _OPTIONS.items():
-        value = table[name]
-        if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-            raise ValueError(f"{name} is {value!r}")
+    table = given(text, _OPTIONS)
     low, high = table["ids"]
     words = [*table["version"], *table["argv"], *table["results"], *table["environment"].values()]
     if (

@@ -57,6 +57,8 @@ def _read(evidence: Evidence) -> Mapping[tuple[str, str], Verdict]:
     try:
         raw = notes[-1]["rows"]
         listed = parse_object(raw if isinstance(raw, bytes) else b"")["verdicts"]
-        return {(str(row[0]), str(row[1])): verdict_from_json(row[2]) for row in listed}  # type: ignore[attr-defined]
+        if not isinstance(listed, list):
+            raise TypeError(f"verdicts is {type(listed).__name__}, wanted a list")
+        return {(str(row[0]), str(row[1])): verdict_from_json(row[2]) for row in listed}
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise Damaged(f"the baseline in evidence {evidence.path} cannot be read: {error}") from error

@@ -2,92 +2,86 @@
 
 from __future__ import annotations
 
-from lab.faults.model import Fault
+from lab.faults.model import Fault, served
 from lab.serving.model import Flaw
 
 _LOCAL = frozenset({"G2.6.1", "G2.6.3"})  # without a baseline nobody can say how precise a comparison will be
 _ANEW = frozenset({"G2.6.2"})
 
 
-def _fault(
-    name: str, text: str, *flaws: Flaw, stops: frozenset[str] = frozenset(), undecided: frozenset[str] = frozenset()
-) -> Fault:
-    return Fault(name, text, "node-01", stops=stops, undecided=undecided, serving=flaws)
-
-
 FAULTS: tuple[Fault, ...] = (
     # ---- numbers that look good and are none
-    _fault(
+    served(
         "baseline-page-cache-answers", "dropping the page cache drops nothing: the local baseline is that of DRAM",
         Flaw("page-cache"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-reset-does-not-reset", "what lay in HBM before the restart still answers when the local arm is measured",
         Flaw("hbm-survives", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-half-recomputed", "every second prompt of the local arm is computed anew: a baseline that is easy to beat",
         Flaw("half-recomputed", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-index-lost", "the local arm's store forgets its files when the engine restarts",
         Flaw("index-lost", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-writes-nothing", "writes of the local arm's store fail and nothing says so",
         Flaw("writes-nothing", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-recompute-restores", "the arm that computes anew finds every second prompt in a prefix cache",
         Flaw("half-cached", "recompute"), undecided=_ANEW,
     ),
-    _fault(
+    served(
         "baseline-request-dropped", "one stream of the local arm ends before its answer does",
         Flaw("stream-dropped", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-answer-empty", "one request of the arm that computes anew is answered with nothing",
         Flaw("empty-answer", "recompute"), undecided=_ANEW,
     ),
-    _fault(
+    served(
         "baseline-client-busy", "the load host is so busy that the client comes 0.4 s late",
         Flaw("client-busy"), undecided=_LOCAL | _ANEW,
     ),
-    _fault(
+    served(
         "baseline-other-load", "somebody else reads 1 GB/s from the local disk while its arm is measured",
         Flaw("other-load", "local", 1e9), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "baseline-other-version", "the local arm runs another version of the engine than was ordered",
         Flaw("other-version", "local"), undecided=_LOCAL,
     ),
     # ---- rounds that do not repeat
-    _fault(
+    served(
         "baseline-drifts", "the local arm grows slower from round to round by 7 %",
         Flaw("drift", "local", 0.07), stops=frozenset({"G2.6.3"}), undecided=frozenset({"G2.6.1"}),
     ),
-    _fault(
+    served(
         "baseline-recompute-drifts", "the arm that computes anew grows slower from round to round by 7 %",
         Flaw("drift", "recompute", 0.07), undecided=_ANEW,
     ),
-    _fault(
+    served(
         "baseline-shakes", "the local arm's rounds differ by 3 %: they repeat, and a comparison would not be precise enough",
         Flaw("drift", "local", 0.03), stops=frozenset({"G2.6.3"}),
     ),
-    _fault(
+    served(
         "baseline-link-bounces", "the port's link goes down in each window of the local arm",
         Flaw("link-bounces", "local"), undecided=_LOCAL,
     ),
     # ---- nothing to measure on
-    _fault(
+    served(
         "baseline-engine-does-not-start", "the engine of the arm that computes anew fails at its start",
         Flaw("does-not-start", "recompute"), undecided=_ANEW,
     ),
-    _fault(
+    served(
         "baseline-engine-will-not-stop", "the local arm's engine stays when it is told to stop, and holds the accelerators",
         Flaw("will-not-stop", "local"), undecided=_LOCAL | _ANEW,
     ),
-    _fault(
+    served(
         "baseline-disk-nearly-full", "the local disk has 100 GB free: the KV of no concurrency fits",
         Flaw("disk-nearly-full", "local"), undecided=_LOCAL,
     ),

@@ -40,3 +40,10 @@ class Fault:
         """Whether the host with this name carries the fault."""
         node = host.startswith("node-")
         return self.on in ("all", host) or (self.on == "nodes" and node) or (self.on == "array" and not node)
+
+
+def served(
+    name: str, text: str, *flaws: Flaw, stops: frozenset[str] = frozenset(), undecided: frozenset[str] = frozenset()
+) -> Fault:
+    """Make a fault of the engines on the serving node."""
+    return Fault(name, text, "node-01", stops=stops, undecided=undecided, serving=flaws)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab.faults.model import Fault
+from lab.faults.model import Fault, served
 from lab.machine import Edit
 from lab.serving.model import Flaw
 
@@ -16,197 +16,191 @@ _ALL = _PROOF | _MET | {"G3.1.1", "G3.2.1", "G3.5.1", "G3.8.1"}  # nothing was m
 _LOCAL = _ALL - {"G3.8.1"}
 
 
-def _fault(
-    name: str, text: str, *flaws: Flaw, stops: frozenset[str] = frozenset(), undecided: frozenset[str] = frozenset()
-) -> Fault:
-    return Fault(name, text, "node-01", stops=stops, undecided=undecided, serving=flaws)
-
-
 FAULTS: tuple[Fault, ...] = (
     # ---- the arms are not alike
-    _fault(
+    served(
         "arms-batch-differently", "the array arm's engine was started with twice the batched tokens",
         Flaw("other-arguments", "array"), undecided=frozenset({"G3.1.1"}),
     ),
-    _fault(
+    served(
         "arms-hash-seed-differs", "PYTHONHASHSEED is 42 on one arm and 0 on the other",
         Flaw("hash-seed-differs", "array"), undecided=frozenset({"G3.1.1"}),
     ),
-    _fault(
+    served(
         "arms-hot-cache-on", "LMCache keeps a cache in DRAM on the local arm only",
         Flaw("hot-cache-on", "local"), undecided=frozenset({"G3.1.1"}),
     ),
-    _fault(
+    served(
         "arms-model-differs", "the arms serve model folders of the same name with other files",
         Flaw("other-model-files", "array"), undecided=frozenset({"G3.1.1"}),
     ),
-    _fault(
+    served(
         "arm-driver-untold", "the accelerator driver's version cannot be read on either arm",
         Flaw("driver-untold"), undecided=frozenset({"G3.1.1"}),
     ),
-    _fault(
+    served(
         "arms-engine-version-differs", "the array arm runs another version of the engine than was ordered",
         Flaw("other-version", "array"), undecided=_PROOF | {"G3.1.1"},
     ),
-    _fault(
+    served(
         "arms-store-commit-differs", "the local arm runs another build of LMCache",
         Flaw("other-commit", "local"), undecided=_PROOF | {"G3.1.1"} | _MET,
     ),
-    _fault(
+    served(
         "arms-chunk-differs", "the array arm's store cuts KV into chunks of 512 tokens instead of 256",
         Flaw("other-chunk", "array"), undecided=_PROOF | {"G3.1.1"},
     ),
     # ---- the array is not good enough, or too good
-    _fault(
+    served(
         "array-arm-slow", "requests on the array arm take a tenth longer than they should",
         Flaw("slow", "array", 0.10), stops=frozenset({"G3.3.1", "G3.3.2", "G3.4.1", "G3.4.2"}),
     ),
-    _fault(
+    served(
         "array-first-token-late", "the first token on the array arm comes a tenth later; everything else is as fast",
         Flaw("late-first-token", "array", 0.10), stops=frozenset({"G3.3.1", "G3.3.2"}),
     ),
-    _fault(
+    served(
         "local-arm-weak", "the local arm is a fifth slower than its disk allows: the array's gain is larger than any reference",
         Flaw("slow", "local", 0.2), undecided=frozenset({"G3.4.1", "G3.4.2"}) | _MET,
     ),
-    _fault(
+    served(
         "array-worse-than-recompute", "reading from the array takes longer than computing anew",
         Flaw("slow", "array", 12.0), stops=frozenset({"G3.3.1", "G3.4.1", "G3.4.2", "G3.6.1"}),
         undecided=frozenset({"G3.3.2"}),  # so slow that its interval is too wide as well
     ),
     # ---- the node is not the one that G2 measured, or faster than its own devices
-    _fault(
+    served(
         "node-slower-than-in-g2", "everything on the node takes 15 % longer than when G2 measured it: both arms alike",
         Flaw("slow", "", 0.15), undecided=_MET,
     ),
-    _fault(
+    served(
         "node-faster-than-in-g2", "everything on the node is 15 % faster than when G2 measured it: both arms alike",
         Flaw("slow", "", -0.13), undecided=_MET,
     ),
-    _fault(
+    served(
         "faster-than-its-disk", "the local arm reads faster than G2 measured on its disk; its counters agree with one another",
         Flaw("slow", "", -0.91), undecided=_PROOF | _MET,
     ),
-    _fault(
+    served(
         "recompute-arm-restores", "the arm that computes anew finds every second prompt in a prefix cache",
         Flaw("half-cached", "recompute"), undecided=frozenset({"G3.6.1"}),
     ),
     # ---- KV comes from the wrong tier, or from nowhere
-    _fault(
+    served(
         "reset-does-not-reset", "what lay in HBM before the restart still answers after it",
         Flaw("hbm-survives"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
-    _fault(
+    served(
         "page-cache-answers", "dropping the page cache drops nothing: restored KV comes from DRAM",
         Flaw("page-cache"), undecided=_PROOF | {"G3.8.1"} | _MET,
     ),
-    _fault(
+    served(
         "local-arm-recomputes-half", "every second prompt on the local arm is computed anew: a weak baseline",
         Flaw("half-recomputed", "local"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
-    _fault(
+    served(
         "store-dram-tier", "a quarter of the array arm's hits come from the store's cache in DRAM",
         Flaw("dram", "array"), undecided=_PROOF | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "hash-seed-random", "keys differ after every restart: nothing that was stored is found on the local arm",
         Flaw("hash-seed", "local"), undecided=_PROOF | {"G3.5.1"} | _MET,
     ),
-    _fault(
+    served(
         "index-lost", "the array arm's store forgets its files when the engine restarts",
         Flaw("index-lost", "array"), undecided=_PROOF | {"G3.5.1"},
     ),
-    _fault(
+    served(
         "wrong-device", "the array arm's store lies on the local disk after all",
         Flaw("wrong-device", "array"), undecided=_PROOF | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "port-counts-nothing", "the RDMA port counts no bytes while the array is read",
         Flaw("port-quiet"), undecided=_PROOF,
     ),
-    _fault(
+    served(
         "reads-too-much", "the array's device reads a third more than the hits come to",
         Flaw("reads-more", "array", 0.33), undecided=_PROOF | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "other-load-on-array", "somebody else reads 1 GB/s from the array while it is measured",
         Flaw("other-load", "array", 1e9), undecided=_PROOF | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "store-writes-nothing", "writes of the local arm's store fail and nothing says so",
         Flaw("writes-nothing", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "store-full", "the local disk is full after 40 prompts: the others are dropped silently",
         Flaw("disk-full", "local", 40), undecided=_PROOF | _MET,
     ),
-    _fault(
+    served(
         "failed-loads", "two loads of the array arm fail in each window and are computed anew",
         Flaw("failed-loads", "array"), undecided=_PROOF,
     ),
-    _fault(
+    served(
         "preemptions", "the engine of the local arm preempts requests",
         Flaw("preempted", "local"), undecided=_PROOF | _MET,
     ),
-    _fault(
+    served(
         "worker-silent", "one worker of the array arm does not answer for its metrics",
         Flaw("worker-silent", "array"), undecided=_PROOF | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "worker-missed", "one worker of the local arm hits half of what the others hit",
         Flaw("worker-missed", "local"), undecided=_PROOF | _MET,
     ),
-    _fault(
+    served(
         "engine-restarts-itself", "the engine of the array arm is started anew in the middle of each window",
         Flaw("engine-restarts", "array"), undecided=_PROOF | {"G3.8.1"},
     ),
     # ---- the load is none
-    _fault(
+    served(
         "empty-answer", "one request on the array arm is answered with nothing",
         Flaw("empty-answer", "array"), undecided=_LOAD | {"G3.8.1"},
     ),
-    _fault(
+    served(
         "stream-dropped", "one stream of the local arm ends before its answer does",
         Flaw("stream-dropped", "local"), undecided=_LOAD | _MET,
     ),
-    _fault(
+    served(
         "http-500", "the array arm's engine answers one request with HTTP 500 in its third window",
         Flaw("http-500", "array", rounds=(3,)), undecided=_LOAD,
     ),
-    _fault(
+    served(
         "engine-dies", "the local arm's engine dies in the middle of its second window",
         Flaw("engine-dies", "local", rounds=(2,)), undecided=_LOAD | _MET,
     ),
-    _fault(
+    served(
         "tokenizer-differs", "the array arm's engine counts one token more in every prompt",
         Flaw("tokenizer", "array"), undecided=_ASKED,
     ),
-    _fault(
+    served(
         "client-busy", "the load host is so busy that the client comes 0.4 s late",
         Flaw("client-busy"), undecided=_ASKED | _MET,
     ),
-    _fault(
+    served(
         "arms-asked-differently", "the load host makes other prompts for one arm than for the other",
         Flaw("other-prompts"), undecided=_LOAD | {"G3.1.1", "G3.5.1"} | _MET,
     ),
-    _fault(
+    served(
         "populate-refused", "the array arm refuses a request while its store is filled: HTTP 429",
         Flaw("populate-fails", "array"), undecided=_ALL - {"G3.5.1"},
     ),
     # ---- rounds do not repeat
-    _fault(
+    served(
         "serving-drifts", "both arms grow slower from round to round by 2 %",
         Flaw("drift", "", 0.02), undecided=_RATIOS,
     ),
-    _fault(
+    served(
         "array-arm-restless", "the array arm's rounds differ by a tenth",
         Flaw("restless", "array", 0.10), undecided=_RATIOS,
     ),
-    _fault(
+    served(
         "link-bounces", "the port's link goes down in each of the array arm's windows",
         Flaw("link-bounces", "array"), undecided=_ALL - {"G3.5.1"},
     ),
-    _fault(
+    served(
         "node-reboots", "the node is rebooted within each window of the local arm",
         Flaw("reboots", "local"), undecided=_LOCAL - {"G3.5.1"},
     ),
@@ -231,52 +225,52 @@ FAULTS: tuple[Fault, ...] = (
         ),
     ),
     # ---- the place is not what it should be
-    _fault(
+    served(
         "engine-does-not-start", "the array arm's engine fails at its start: memory of a device is taken",
         Flaw("does-not-start", "array"), undecided=_ALL,
     ),
-    _fault(
+    served(
         "engine-will-not-stop", "the local arm's engine stays when it is told to stop",
         Flaw("will-not-stop", "local"), undecided=_ALL,
     ),
-    _fault(
+    served(
         "engine-serves-another-model", "the array arm's endpoint never names the ordered model",
         Flaw("other-model", "array"), undecided=_ALL,
     ),
-    _fault(
+    served(
         "store-not-writable", "the serving user may not write in the local arm's store",
         Flaw("not-writable", "local"), undecided=_LOCAL,
     ),
-    _fault(
+    served(
         "store-cannot-be-emptied", "the filesystem below the array arm's store is read-only",
         Flaw("cannot-empty", "array"), undecided=_ALL,
     ),
-    _fault(
+    served(
         "store-never-drains", "files of the array arm's store still change long after populating",
         Flaw("never-drains", "array"), undecided=_ALL - {"G3.5.1"},
     ),
-    _fault(
+    served(
         "disk-nearly-full", "the local disk has 100 GB free: the KV of no concurrency fits",
         Flaw("disk-nearly-full", "local"), undecided=_LOCAL - {"G3.5.1"},
     ),
-    _fault(
+    served(
         "page-cache-not-dropped", "dropping the page cache is refused",
         Flaw("drop-refused"), undecided=_ALL,
     ),
-    _fault(
+    served(
         "model-with-windows", "the model's layers are not alike: its KV has no one size a token",
         Flaw("sliding-window"), undecided=_ALL,
     ),
     # ---- restored answers are not the same
-    _fault(
+    served(
         "kv-corrupt", "KV restored from the array gives gibberish",
         Flaw("corrupt", "array"), stops=frozenset({"G3.5.1"}),
     ),
-    _fault(
+    served(
         "kv-of-others", "every eighth restored answer is that of another request",
         Flaw("others-kv", "array"), stops=frozenset({"G3.5.1"}),
     ),
-    _fault(
+    served(
         "kv-changes-answers", "a third of the answers differ once their KV was restored",
         Flaw("drifts-from-computed", "array"), stops=frozenset({"G3.5.1"}),
     ),

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,8 +113,8 @@ def test_what_is_wrong_with_a_file_names_the_file(campaign: Honest, tmp_path: Pa
         broken: {"certificate"},
     }
     waived = campaign.folder / "var" / "certificates" / "waived.json"
-    statement = envelopes.load(waived).statement()
-    expected[forged(waived, waivers=[{**statement["predicate"]["waivers"][0], "document": "0" * 64}])] = {"certificate"}  # type: ignore[index]
+    predicate: Any = envelopes.load(waived).statement()["predicate"]
+    expected[forged(waived, waivers=[{**predicate["waivers"][0], "document": "0" * 64}])] = {"certificate"}
     for path, kinds in expected.items():
         found = campaign.audit("--anchor", str(path), status=1)
         assert {one["kind"] for one in found} == kinds, found

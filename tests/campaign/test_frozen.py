@@ -16,6 +16,7 @@ from kvgate.certificates.decision import Certificate
 from kvgate.certificates.issue import Judgement
 from kvgate.errors import Damaged, OutOfOrder
 from kvgate.evidence.store import Evidence
+from kvgate.gate.session import GateSession
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
 from kvgate.ledger import chain
@@ -37,7 +38,7 @@ class Desk(Site):
             (self.folder / "parties").mkdir(exist_ok=True)
             (self.folder / "parties" / f"{party}.pub").write_text(f"{key.signer.public.openssh()} {party}\n")
 
-    def begin(self, gate: str, **options: object):  # type: ignore[no-untyped-def]
+    def begin(self, gate: str, **options: object) -> GateSession:
         return super().begin(gate, **{"trust": None, **options})
 
     def force(self, file: Path | None = None) -> frozen.InForce:

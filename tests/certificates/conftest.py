@@ -132,9 +132,12 @@ class Desk:
 def _demo_keys(folder: Path) -> tuple[Keys, Keys]:
     """Return the keys of both parties that the inventory names: one of them signed the start tickets."""
     place = next(one for one in (folder / "var/demo/keys", folder / "keys") if one.is_dir())
-    held = [load_ssh_private_key((place / party).read_bytes(), None) for party in ("vendor", "customer")]
-    assert all(isinstance(key, Ed25519PrivateKey) for key in held)
-    return Keys(held[0]), Keys(held[1])  # type: ignore[arg-type]  # as told above
+    held = []
+    for party in ("vendor", "customer"):
+        key = load_ssh_private_key((place / party).read_bytes(), None)
+        assert isinstance(key, Ed25519PrivateKey)
+        held.append(Keys(key))
+    return held[0], held[1]
 
 
 def _final(made: Path) -> Path:
