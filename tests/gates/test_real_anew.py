@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
 from kvgate.transport.local import LocalTransport
+from tests.gates.loops import loop_device, needs
 
 MIB = 2**20
 MARK = "kvgate:anew-1"
@@ -57,30 +57,23 @@ class Volume:
 
 @pytest.fixture
 def volume(tmp_path: Path) -> Iterator[Volume]:
-    tools = [tool for tool in ("losetup", "mkfs.xfs", "findmnt", "setsid", "unshare") if shutil.which(tool) is None]
-    if os.geteuid() != 0 or tools:
-        pytest.skip(f"needs root and {', '.join(tools)}")
-    image, path = tmp_path / "image", tmp_path / "a volume"
-    with image.open("wb") as file:
-        file.truncate(400 * MIB)
+    needs("losetup", "mkfs.xfs", "findmnt", "setsid", "unshare")
+    path = tmp_path / "a volume"
     path.mkdir()
-    found = run("losetup", "--find", "--show", str(image), check=False)
-    if found.returncode:
-        pytest.skip(f"this machine has no loop device: {found.stderr.strip()}")
-    made = Volume(found.stdout.strip(), path, tmp_path / "sys")
-    try:
+    with loop_device(tmp_path / "image", 400 * MIB) as device:
+        made = Volume(device, path, tmp_path / "sys")
         run("mkfs.xfs", "-q", "-f", made.device)
         run("mount", "-o", "noatime", made.device, str(path))
-        (path / "kept").write_text("as it was\n")
-        made.controller.mkdir(parents=True)
-        (made.controller.parent / "nvme9n1").mkdir()
-        (made.controller.parent / "nvme9c9n1").mkdir()
-        for name, text in (("transport", "rdma"), ("state", "live"), ("reset_controller", "")):
-            (made.controller / name).write_text(f"{text}\n")
-        yield made
-    finally:
-        run("umount", str(path), check=False)
-        run("losetup", "-d", made.device)
+        try:
+            (path / "kept").write_text("as it was\n")
+            made.controller.mkdir(parents=True)
+            (made.controller.parent / "nvme9n1").mkdir()
+            (made.controller.parent / "nvme9c9n1").mkdir()
+            for name, text in (("transport", "rdma"), ("state", "live"), ("reset_controller", "")):
+                (made.controller / name).write_text(f"{text}\n")
+            yield made
+        finally:
+            run("umount", str(path), check=False)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.transport.local import LocalTransport
+from tests.gates.loops import loop_device, needs
 
 pytestmark = pytest.mark.usefixtures("alone")
 HOST = "here"
@@ -37,29 +38,17 @@ def run(*words: str) -> str:
 
 @pytest.fixture(scope="module")
 def volume(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    tools = ("losetup", "mkfs.xfs", "fio")
-    if os.geteuid() != 0 or missing(tools):
-        pytest.skip(f"needs root and {', '.join(tools)}")
+    needs("losetup", "mkfs.xfs", "fio")
     folder = tmp_path_factory.mktemp("volume")
-    image, mount = folder / "image", folder / "mnt"
-    with image.open("wb") as file:
-        file.truncate(700 * MIB)
+    mount = folder / "mnt"
     mount.mkdir()
-    try:
-        device = run("losetup", "--find", "--show", str(image))
-    except subprocess.CalledProcessError as error:
-        pytest.skip(f"this machine has no loop device: {error.stderr.strip()}")
-    try:
+    with loop_device(folder / "image", 700 * MIB) as device:
         run("mkfs.xfs", "-q", "-f", device)
         run("mount", device, str(mount))
-        yield Place(HOST, str(mount), "xfs")
-    finally:
-        subprocess.run(["umount", str(mount)], check=False)
-        run("losetup", "-d", device)
-
-
-def missing(tools: tuple[str, ...]) -> list[str]:
-    return [tool for tool in tools if shutil.which(tool) is None]
+        try:
+            yield Place(HOST, str(mount), "xfs")
+        finally:
+            subprocess.run(["umount", str(mount)], check=False)
 
 
 @pytest.fixture

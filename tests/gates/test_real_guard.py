@@ -28,6 +28,7 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
 from kvgate.transport.local import LocalTransport
+from tests.gates.loops import loop_device, needs
 
 MIB = 2**20
 SERIAL = "SCRATCH0001"
@@ -88,17 +89,9 @@ def tried(probe: Probe[Guarded[fio.FioRun]] | Probe[Guarded[str]], path: str | N
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    if os.geteuid() != 0 or shutil.which("losetup") is None or shutil.which("fio") is None:
-        pytest.skip("needs root, losetup and fio")
-    image = tmp_path / "image"
-    with image.open("wb") as file:
-        file.truncate(400 * MIB)
-    found = run("losetup", "--find", "--show", "--partscan", str(image), check=False)
-    if found.returncode:
-        pytest.skip(f"this machine has no loop device: {found.stderr.strip()}")
-    node = found.stdout.strip()
-    yield Disk(node, tmp_path / "sys").known()
-    run("losetup", "-d", node)
+    needs("losetup", "fio")
+    with loop_device(tmp_path / "image", 400 * MIB) as node:
+        yield Disk(node, tmp_path / "sys").known()
 
 
 def refused(found: Guarded[object], condition: str, disk: Disk | None = None, before: bytes = b"") -> None:
