@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from checks.phrase import Phrase, listed, say
 from checks.verdict import Outcome
@@ -12,14 +12,14 @@ from kvgate.errors import Refused
 from kvgate.ledger.chain import GENESIS
 from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger
-from kvgate.ledger.rows import RunRecord
+from kvgate.ledger.rows import RunRecord, StoredDecision
 
 
 def attempts_before(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
     """Every earlier attempt at this gate in this campaign, and on this rack under any other name."""
     for other in Racks(ledger).attempts(run):
         standing = ledger.outcome(other)
-        entries = [one for one in ledger.decisions(other) if one.judgement == 1]
+        entries = [one for one in ledger.decisions(other) if one.judgement == 1 and one.kind != "waived"]
         yield Attempt(
             campaign=other.campaign,
             attempt=other.attempt,
@@ -68,14 +68,38 @@ def _unlike(certificate: Certificate, run: RunRecord, ledger: Ledger) -> Iterato
             "signed as finished {signed}, the ledger has {there}", signed=found.finished, there=ends[found.entry.hash]
         )
     signed, there = {one.run: one for one in found.attempts}, {one.run: one for one in attempts_before(ledger, run)}
+    decisions = ledger.decisions()
     for name in dict.fromkeys((*there, *signed)):
-        if signed.get(name) != there.get(name):
+        entries = [one for one in decisions if one.run == name and one.judgement == 1]
+        if name not in signed or name not in there or not _said_then(signed[name], there[name], entries, found.log.seq):
             yield _attempt(signed.get(name), there.get(name))
-    log = {0: GENESIS, **{entry.seq: entry.hash for entry in ledger.decisions()}}
+    log = {0: GENESIS, **{entry.seq: entry.hash for entry in decisions}}
     for seq, value in ((found.entry.seq, found.entry.hash), (found.log.seq, found.log.hash)):
         if log.get(seq) != value:
             yield say("entry {seq} of the decision log is another one in the ledger", seq=seq)
             return
+
+
+def _said_then(signed: Attempt, there: Attempt, entries: Sequence[StoredDecision], head: int) -> bool:
+    """Whether a certificate says of an attempt what the log said up to its own head. ``entries`` are those of the attempt.
+
+    What came of the attempt later (it was closed, finished, waived) makes an honest certificate no lie.
+    """
+    fixed = ("campaign", "attempt", "run", "started", "ticket")
+    if any(getattr(signed, name) != getattr(there, name) for name in fixed):
+        return False
+    own = [one for one in entries if one.kind != "waived"]
+    then = [one for one in own if one.seq <= head]
+    named = {one.hash for one in entries if one.seq <= head} if then else {""}
+    if signed.decision not in named:
+        return False
+    if len(then) == len(own):
+        return (signed.outcome, signed.state, signed.ended) == (there.outcome, there.state, there.ended)
+    last = then[-1] if then else None
+    if last is None:
+        return (signed.outcome, signed.state) == (Outcome.UNDECIDED.value, "started")
+    outcome = last.outcome if last.kind == "decided" else Outcome.UNDECIDED
+    return (signed.outcome, signed.state) == (outcome.value, last.kind)
 
 
 def _attempt(signed: Attempt | None, there: Attempt | None) -> Phrase:

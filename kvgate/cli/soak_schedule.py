@@ -20,6 +20,7 @@ from checks.phrase import say
 from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
+from kvgate.ledger.engine import secret
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.soak import schedule as plans
@@ -93,7 +94,7 @@ def schedule(
 def _kept(ledger: str, evidence: Path) -> list[str]:
     """Options for where results go: whatever starts it later has another environment. Raises NotAllowed for a password."""
     with contextlib.suppress(ArgumentError):
-        if make_url(ledger).password is not None:
+        if secret(make_url(ledger)):
             raise NotAllowed(
                 say(
                     "the ledger's URL holds a password, and a timer's unit can be read by everybody: leave it out of the URL and "
@@ -258,11 +259,12 @@ def run(
             folder = str(gate_options.folder("G4"))
             gate = [
                 sys.executable, "-m", "pytest", "-p", "kvgate.pytest_plugin", "-m", "G4", "--inventory", str(inventory), *load, *signs,
-                "--ledger", ledger, "--evidence", str(evidence.absolute()), folder,
+                folder,
             ]  # fmt: skip
-            status = subprocess.run(
-                gate, check=False, env={**os.environ, "KVGATE_SOAKS": str(soaks.absolute())}
-            ).returncode
+            # By the environment: what stands on a command line is read by everybody, and a URL may hold a password.
+            kept = {"KVGATE_SOAKS": soaks.absolute(), "KVGATE_LEDGER": ledger, "KVGATE_EVIDENCE": evidence.absolute()}
+            environment = {**os.environ, **{name: str(value) for name, value in kept.items()}}
+            status = subprocess.run(gate, check=False, env=environment).returncode
     finally:
         if entry is not None:
             book.note(entry, "ended", status=status)

@@ -297,7 +297,7 @@ class Trials:
         now, done, step, elapsed = time.monotonic(), self._done, "", 0.0
         if runs:
             over = min(now - self._round_since, trial.seconds)
-            done, left, step, elapsed = done + over, left - over, self._step, now - self._since
+            done, left, step, elapsed = done + over, max(0.0, left - over), self._step, now - self._since
         self._tell(Moment(trial.title, number, trial.rounds, done, left, live, ended, proof, step, elapsed))
 
     @contextlib.contextmanager

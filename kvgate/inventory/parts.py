@@ -41,6 +41,7 @@ def names(text: str, wanted: Iterable[Part]) -> frozenset[Part]:
     """Which of these parts an inventory orders. Reading YAML takes long, so a text in which no such word stands is not read."""
     wanted = frozenset(wanted)
     folded = text.casefold()
-    if "\\" not in text and not any(value.casefold() in folded for _, value in wanted):
+    # Its last word: in YAML a value may be folded over lines, a word may not.
+    if "\\" not in text and not any(value.casefold().split()[-1] in folded for _, value in wanted if value.split()):
         return frozenset()
     return wanted & parts(text)

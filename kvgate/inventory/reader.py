@@ -24,6 +24,8 @@ from kvgate.inventory.serving_relations import serving_contradictions
 from kvgate.inventory.soak_relations import soak_contradictions
 from kvgate.inventory.strict_yaml import Document, Key
 
+#: Keys that inventories of older runs may hold and that nothing is judged by any more; a new inventory may not have them.
+_BYGONE: tuple[Key, ...] = tuple(("serving", "workload", name) for name in ("client", "client_version", "tokenizer"))
 _BRACKETS = re.compile(r"<[^<>]*>")
 _LATER = re.compile(r"(?i:tbd|tba|to ?do|fixme|n/?a|x{3,}|\?+|\.{3}|…|to be (filled|defined|determined)\b.*)")
 
@@ -74,6 +76,20 @@ def stored(text: str, file: str) -> Inventory:
     return _check(strict_yaml.parse(text, file), rules=False)
 
 
+def _without(data: Any, paths: Iterable[Key]) -> Any:
+    """Return the data without what stands at these places."""
+    for path in paths:
+        data = _left_out(data, path)
+    return data
+
+
+def _left_out(data: Any, path: Key) -> Any:
+    if not path or not isinstance(data, dict) or path[0] not in data:
+        return data
+    rest = {name: value for name, value in data.items() if name != path[0]}
+    return rest if len(path) == 1 else {**data, path[0]: _left_out(data[path[0]], path[1:])}
+
+
 def _check(document: Document, folder: FilePath | None = None, *, rules: bool = True) -> Inventory:
     """Check everything; key files only where the inventory is a file itself, contradictions only where ``rules`` are asked."""
     found = list(document.faults)
@@ -83,6 +99,8 @@ def _check(document: Document, folder: FilePath | None = None, *, rules: bool = 
             (document.fault((), say("no mapping"), say("the keys of an inventory: rack, campaign, parties, hosts")),)
         )
     data = _with_profiles(document, found)
+    if not rules:
+        data = _without(data, _BYGONE)
     rack: Rack | None = None
     try:
         rack = Rack.model_validate(data)

@@ -45,7 +45,7 @@ class Store:
         if parsed.get_backend_name() == "sqlite":
             return cls(_sqlite(parsed, write), str(parsed.database))
         if parsed.get_backend_name() in ("postgresql", "postgres"):
-            return cls(_postgresql(parsed), parsed.render_as_string(hide_password=True))
+            return cls(_postgresql(parsed), shown(parsed))
         raise NotAllowed(
             say("found ledger kind {kind!r}, wanted sqlite:///FILE or postgresql://HOST/NAME", kind=parsed.drivername)
         )
@@ -151,9 +151,7 @@ def _postgresql(url: URL) -> Engine:
     try:
         engine = create_engine(url.set(drivername="postgresql+psycopg"), pool_pre_ping=True)
     except (ArgumentError, NoSuchModuleError) as error:
-        raise NotAllowed(
-            say("ledger {url}: {why}", url=url.render_as_string(hide_password=True), why=str(error))
-        ) from error
+        raise NotAllowed(say("ledger {url}: {why}", url=shown(url), why=str(error))) from error
 
     @event.listens_for(engine, "do_connect")
     def timeouts(dialect: object, record: object, args: object, parameters: dict[str, object]) -> None:
@@ -163,3 +161,17 @@ def _postgresql(url: URL) -> Engine:
         parameters["options"] = f"{parameters.get('options', '')} {wanted}".strip()
 
     return engine
+
+
+#: Parameters of a PostgreSQL URL that are secret as well as its password.
+_SECRET = ("password", "sslpassword")
+
+
+def secret(url: URL) -> bool:
+    """Whether a URL holds a password, before the host or among its parameters."""
+    return url.password is not None or any(name in url.query for name in _SECRET)
+
+
+def shown(url: URL) -> str:
+    """Return a URL as it may be shown: without any password."""
+    return url.difference_update_query(_SECRET).render_as_string(hide_password=True)

@@ -14,7 +14,7 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.campaign import elsewhere, order, statements, tickets, waivers
+from kvgate.campaign import elsewhere, order, reopening, statements, tickets, waivers
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.order import Opening
 from kvgate.campaign.standing import Campaign
@@ -195,6 +195,12 @@ class Site:
         envelope = self.keep(statements.WAIVER, proposed, *(parties or ("vendor", "customer")), run=run.id)
         waivers.settle(self.ledger, run, self.documents())
         return envelope
+
+    def reopen(self, *parties: str) -> Envelope:
+        """Sign to go on after everything that ends the campaign now."""
+        stops = self.campaign().stopping()
+        proposed = reopening.propose(self.inventory.rack.campaign, stops, self.documents(), "disk replaced", self.now)
+        return self.keep(statements.REOPENING, proposed, *parties)
 
     # ---- looks
 

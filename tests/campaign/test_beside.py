@@ -122,3 +122,37 @@ def test_a_waiver_that_one_party_signed_is_none(site: Site, waived: bytes, tmp_p
     path.write_bytes(kept)
     (found,) = beside.asked_for(certificate(waived), asked, None, [path])
     assert found.outcome is Outcome.PASS
+
+
+def later(site: Site) -> Certificate:
+    """A sound certificate of a second attempt; the first stopped and was reopened."""
+    site.run("G1", {ONE: BAD})
+    site.reopen("vendor", "customer")
+    site.passed("G1")
+    return certificate(newest(site, "G1"))
+
+
+def test_what_is_entered_later_about_an_earlier_attempt_makes_no_honest_certificate_false(
+    site: Site, tmp_path: Path
+) -> None:
+    one = later(site)
+    assert len(one.predicate.attempts) == 1
+    assert looked(site, one, tmp_path)["attempts"].outcome is Outcome.PASS
+    stopped = site.ledger.runs(gate="G1")[0]
+    site.waive(stopped, f"G1.{DISK}", subject=FIRST)
+    assert [entry.kind for entry in site.ledger.decisions(stopped)] == ["decided", "waived"]
+    assert looked(site, one, tmp_path)["attempts"].outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    "change", [{"outcome": "UNDECIDED"}, {"decision": ""}, {"decision": "ab" * 32}, {"state": "interrupted"}]
+)
+def test_an_earlier_attempt_that_is_said_to_have_been_another_is_found(
+    site: Site, tmp_path: Path, change: dict[str, str]
+) -> None:
+    one = later(site)
+    attempts = [{**one.predicate.attempts[0].model_dump(), **change}]
+    forged = certificate(newest(site, "G1"), attempts=attempts)
+    assert looked(site, forged, tmp_path)["attempts"].outcome is Outcome.STOP
+    site.waive(site.ledger.runs(gate="G1")[0], f"G1.{DISK}", subject=FIRST)
+    assert looked(site, forged, tmp_path)["attempts"].outcome is Outcome.STOP

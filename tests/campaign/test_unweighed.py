@@ -8,17 +8,11 @@ from datetime import timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from kvgate.campaign import elsewhere, reopening, statements
+from kvgate.campaign import elsewhere
 from kvgate.campaign.documents import Documents
 from kvgate.errors import OutOfOrder
 from tests.campaign.sample import BAD, DISK, Site
 from tests.certificates.conftest import Keys
-
-
-def reopened(site: Site, *parties: str) -> None:
-    stops = site.campaign().stopping()
-    proposed = reopening.propose(site.inventory.rack.campaign, stops, site.documents(), "disk replaced", site.now)
-    site.keep(statements.REOPENING, proposed, *parties)
 
 
 def refused(site: Site, **options: object) -> str:
@@ -30,7 +24,7 @@ def refused(site: Site, **options: object) -> str:
 def test_a_reopening_that_nobody_could_weigh_is_told_from_none_at_all(site: Site) -> None:
     site.run("G1", {DISK: BAD})
     assert "a reopening is there" not in refused(site, trust=None)
-    reopened(site, "vendor", "customer")
+    site.reopen("vendor", "customer")
     told = refused(site, trust=None)
     assert "a reopening is there, but it is not known whose signatures count" in told
     assert "--trust FILE" in told
@@ -43,7 +37,7 @@ def test_a_reopening_that_nobody_could_weigh_is_told_from_none_at_all(site: Site
 
 def test_so_is_one_under_another_name_of_the_campaign(site: Site) -> None:
     site.run("G1", {DISK: BAD})
-    reopened(site, "vendor", "customer")
+    site.reopen("vendor", "customer")
     site.text = re.sub(r"(?m)^campaign: .*$", "campaign: fresh", site.text)
     assert "a reopening is there, but it is not known whose signatures count" in refused(site, trust=None)
 
@@ -51,7 +45,7 @@ def test_so_is_one_under_another_name_of_the_campaign(site: Site) -> None:
 @pytest.mark.parametrize("party", ["vendor", "customer"])
 def test_half_a_reopening_names_who_signed(site: Site, party: str) -> None:
     site.run("G1", {DISK: BAD})
-    reopened(site, party)
+    site.reopen(party)
     told = refused(site)
     assert f"a reopening is there, but signed by {party} only" in told
     assert "kvgate cosign" in told
@@ -59,7 +53,7 @@ def test_half_a_reopening_names_who_signed(site: Site, party: str) -> None:
 
 def test_a_reopening_of_a_stranger_is_said_to_be_one(site: Site) -> None:
     site.run("G1", {DISK: BAD})
-    reopened(site, "vendor", "customer")
+    site.reopen("vendor", "customer")
     site.vendor = Keys(Ed25519PrivateKey.generate())
     assert "carries a signature that does not count" in refused(site)
 

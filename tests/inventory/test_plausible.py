@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -184,6 +185,16 @@ def test_a_stored_inventory_is_held_to_no_rule_that_came_later() -> None:
     assert reader.stored(text, "run/inventory").rack.hosts
     with pytest.raises(BadInput):
         reader.stored(text.replace("role: array", "role: arrray"), "run/inventory")
+
+
+@pytest.mark.parametrize("platform", ["mi308x", "h200", "ascend910b"])
+def test_a_stored_inventory_may_hold_a_key_that_is_gone_since_and_a_new_one_may_not(platform: str) -> None:
+    text = (Path(__file__).parents[2] / "inventories" / f"example-fx100-{platform}.yaml").read_text("utf-8")
+    old = text.replace("  workload:\n", "  workload:\n    client: kvgate\n", 1)
+    assert old != text
+    assert reader.stored(old, "x").rack == reader.stored(text, "x").rack
+    with pytest.raises(BadInput, match=r"serving\.workload\.client"):
+        reader.parse(old)
 
 
 @pytest.mark.parametrize(

@@ -183,9 +183,10 @@ def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> Non
     assert kvgate("--remove", "soak").exit_code == 4
 
 
-def test_a_password_never_gets_into_a_unit(kvgate: Kvgate, tmp_path: Path) -> None:
+@pytest.mark.parametrize("url", ["ops:hunter2@db/kvgate", "ops@db/kvgate?password=hunter2"])
+def test_a_password_never_gets_into_a_unit(kvgate: Kvgate, tmp_path: Path, url: str) -> None:
     words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
-    refused = kvgate(*words, *keys(tmp_path, "customer"), "--ledger", "postgresql+psycopg://ops:hunter2@db/kvgate")
+    refused = kvgate(*words, *keys(tmp_path, "customer"), "--ledger", f"postgresql+psycopg://{url}")
     assert refused.exit_code == 4
     assert "put it into ~/.pgpass" in refused.stderr
     assert "hunter2" not in refused.output
