@@ -51,9 +51,10 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
     if fabric and not all(counts):
         note = say("it was unmounted and mounted again, but no controller of its own was found to connect anew")
         return Verdict.undecided(note, found.required, found.measured)
-    how = say("unmounted, connected anew ({count} controllers) and mounted again", count=min(counts))
+    how = say("unmounted, connected anew ({count} controllers) and mounted again", count=min(counts, default=0))
     shown = joined([found.measured, how if fabric else say("unmounted and mounted again")])
-    return Verdict.of(True, shown, found.required, "B", None, found.quantities)
+    open_ = say("whether the connection was a new one, and that not the server's memory answered, is not proven")
+    return Verdict.of(True, shown, found.required, "B", None if fabric else open_, found.quantities)
 
 
 def loads(

@@ -21,7 +21,7 @@ from checks.serving.validity import faults
 from checks.statistics.percentile import median
 from checks.trial import Measured
 from checks.units import show_bytes
-from checks.verdict import Quantity, Verdict, worst
+from checks.verdict import Outcome, Quantity, Verdict, worst
 
 Compare = Callable[[Sequence[Pair]], Verdict]
 
@@ -262,6 +262,9 @@ def ceiling(
         criteria.beats_recompute(*_medians(made, told, lambda one: one.throughput), lower=False),
     ]
     lowest = worst(both)
+    untold = tuple(row for one in anew.facts for row in rows(one, limits) if row.holds is None)
+    if lowest.outcome is Outcome.STOP and untold:  # restored KV makes computing anew quick: that must be ruled out
+        return Verdict.undecided(several(list(unproven(untold))), required)
     measured_both = say("TTFT p50 {ttft} s; throughput {rate} tok/s", ttft=both[0].measured, rate=both[1].measured)
     return Verdict(lowest.outcome, measured_both, lowest.required, lowest.unit, lowest.note, lowest.quantities)
 

@@ -16,6 +16,7 @@ from checks.statistics.steadiness import FEWEST, trend
 from checks.verdict import Outcome, Quantity, Verdict
 
 _NAMED = 4
+_UNTOLD = 7200.0  # seconds of runs without their document: as much as two interruptions may cost
 _SHORTEST = 900.0  # seconds that an hour must have given to be compared
 
 
@@ -104,6 +105,12 @@ def _each_level(soaks: Mapping[str, HostSoak], load: str, required: Phrase, judg
         told = soak.requests.get(name, "no request")
         if not isinstance(told, Requests):
             return Verdict.undecided(say("{host}: {why}", host=host, why=told), required)
+        if told.untold > _UNTOLD:
+            note = say(
+                "{host}: {hours:.1f} h of runs ended without telling of a request", host=host, hours=told.untold / 3600
+            )
+            found.append((Verdict.undecided(note, required), 0.0))
+            continue
         levels = sorted({one.concurrency for one in told.hours})
         if not levels:
             return Verdict.undecided(say("{host}: no request completed", host=host), required)
@@ -120,11 +127,11 @@ def _steady(
     soaks: Mapping[str, HostSoak], load: str, required: Phrase, percent: float, least: int,
     value: Callable[[Hour], float], *, rising: bool,
 ) -> Verdict:  # fmt: skip
-    told_of = 0
+    weighed: dict[str, int] = {}
 
     def judge(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
-        nonlocal told_of
         del soak
+        weighed.setdefault(host, 0)
         mine = [one for one in hours if one.seconds >= _SHORTEST and (one.requests or not rising)]
         if len(mine) < max(least, FEWEST):
             note = say(
@@ -134,7 +141,7 @@ def _steady(
                 count=len(mine),
             )
             return Verdict.of(True, say("not weighed"), required, note=note), -1.0
-        told_of += 1
+        weighed[host] += 1
         values = [value(one) for one in mine]
         drift = trend([float(one.hour) for one in mine], values)
         sign = 1 if rising else -1
@@ -157,8 +164,10 @@ def _steady(
         ), far
 
     verdict = _each_level(soaks, load, required, judge)
-    if verdict.outcome is Outcome.PASS and told_of == 0:
-        return Verdict.undecided(say("no concurrency has {least} whole hours", least=least), required)
+    short = sorted(host for host, levels in weighed.items() if not levels)
+    if verdict.outcome is Outcome.PASS and short:
+        note = say("{host}: no concurrency has {least} whole hours", host=", ".join(short), least=least)
+        return Verdict.undecided(note, required)
     return verdict
 
 

@@ -66,7 +66,7 @@ def outages(track: Track) -> Iterable[Outage]:
     yield from _mounts(track)
     excused = scheduled(track)
     slack = track.plan.streams["process"].every + 1.0 if "process" in track.plan.streams else _IDLE
-    for one in (*_processes(track), *idle(track)):
+    for one in (*_processes(track), *_idle(track)):
         yield from _unexcused(one, excused, slack)
 
 
@@ -182,22 +182,28 @@ def _processes(track: Track) -> Iterable[Outage]:
                 yield Outage("engine", float(seconds[before]), float(seconds[after]), subject)
 
 
-def idle(track: Track) -> Iterable[Outage]:
+def _idle(track: Track) -> Iterable[Outage]:
     """The load that shall always run ended badly, or did not run for more than a minute."""
+    yield from gaps(track)
+    again = {load.name for load in track.plan.loads if load.again}
+    for one in track.loads:
+        if one.name in again and failed(one):
+            yield Outage("load", one.at, one.at + 1.0, one.name)
+
+
+def gaps(track: Track) -> Iterable[Outage]:
+    """Times of more than a minute in which a load that shall always run did not."""
     for load in track.plan.loads:
         if not load.again:
             continue
-        mine = [one for one in track.loads if one.name == load.name]
         free = load.first
-        for one in mine:
+        for one in (one for one in track.loads if one.name == load.name):
             if one.what == "begin":
                 if one.at - free > _IDLE:
                     yield Outage("load", free, one.at, load.name)
                 free = np.inf
             elif one.what == "end":
                 free = one.at
-                if failed(one):
-                    yield Outage("load", one.at, one.at + 1.0, load.name)
         until = min(track.last, track.plan.seconds)
         if until - free > _IDLE:
             yield Outage("load", free, until, load.name)

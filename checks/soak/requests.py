@@ -11,7 +11,7 @@ import numpy as np
 from checks.parsers import kvgate_client
 from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.probe import UnreadableOutput
-from checks.soak.outages import idle, scheduled
+from checks.soak.outages import gaps, scheduled
 from checks.soak.tables import LINES
 from checks.soak.track import Track
 
@@ -36,7 +36,10 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """All requests of a host. ``failed`` stand outside planned restarts; ``first_failed`` is the minute of the first."""
+    """All requests of a host. ``failed`` stand outside planned restarts; ``first_failed`` is the minute of the first.
+
+    ``untold`` are seconds of runs that are over and whose document is not there.
+    """
 
     load: str
     hours: tuple[Hour, ...]
@@ -44,6 +47,7 @@ class Requests:
     failed: int
     first_failed: int | None
     in_restarts: int
+    untold: float = 0.0
 
 
 _Row = tuple[float, int, bool, float, float]
@@ -58,14 +62,13 @@ def requests(track: Track, load: str) -> Requests | None:
     counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
     failed = [row[0] for row in counted if not row[2]]
     # Time in which nobody asked is an interruption, told as such: it is no slow hour of whoever would have answered.
-    unasked = [(one.begin, one.end) for one in idle(track) if one.detail == load]
+    unasked = [(one.begin, one.end) for one in gaps(track) if one.detail == load]
+    untold = list(_untold(track, load))
+    breaks = [(one.begin, one.end) for one in track.breaks]
     return Requests(
         load=load,
-        hours=tuple(
-            _hours(
-                counted, [*away, *unasked, *((one.begin, one.end) for one in track.breaks)], _runs_until(track, load)
-            )
-        ),
+        hours=tuple(_hours(counted, merged([*away, *unasked, *untold, *breaks]), _runs_until(track, load))),
+        untold=sum(end - begin for begin, end in merged(untold) if end < track.last),
         total=len(counted),
         failed=len(failed),
         first_failed=int(failed[0] // 60) if failed else None,
@@ -77,6 +80,36 @@ def _runs_until(track: Track, load: str) -> float:
     """Until when a load that is always begun anew should have been answered; 0 for one that runs now and then."""
     always = any(one.again for one in track.plan.loads if one.name == load)
     return min(track.last, track.plan.seconds) if always else 0.0
+
+
+def _untold(track: Track, load: str) -> Iterable[tuple[float, float]]:
+    """Times of runs that tell of their requests only when they are over, and that did not, or have not yet."""
+    table = track.tables.get(LINES)
+    if table is not None and (table.subject == load).any():
+        return  # told line by line
+    begun: float | None = None
+    for one in (one for one in track.loads if one.name == load):
+        if one.what == "begin":
+            if begun is not None:
+                yield begun, one.at
+            begun = one.at
+        elif one.what == "end" and begun is not None:
+            if not str(one.fields.get("stdout") or "").strip():
+                yield begun, one.at
+            begun = None
+    if begun is not None:
+        yield begun, track.last
+
+
+def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same times, each once."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(windows):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
 
 
 def _lines(track: Track, load: str) -> Iterable[_Row]:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from checks.phrase import say
 from kvgate.errors import Fault
 from kvgate.inventory.model import Rack
+from kvgate.inventory.serving import Serving
 from kvgate.inventory.strict_yaml import Document, Key
 
 #: Names of loads that kvgate itself gives.
@@ -38,6 +39,8 @@ def soak_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
     if soak.serve is not None and not _arms(rack):
         wanted = say("`serving` with an arm of role array in its primary shape")
         yield document.fault((*here, "serve"), say("a serving load and nothing that serves"), wanted)
+    if soak.serve is not None and rack.serving is not None:
+        yield from _one_host(document, rack.serving)
     names = Counter((one.host, one.name) for one in soak.programs)
     for number, program in enumerate(soak.programs):
         place: Key = (*here, "programs", number)
@@ -54,6 +57,18 @@ def soak_contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
 def _arms(rack: Rack) -> list[str]:
     shape = None if rack.serving is None else rack.serving.shapes.get(rack.serving.primary)
     return [] if shape is None else [name for name, arm in shape.arms.items() if arm.role == "array"]
+
+
+def _one_host(document: Document, serving: Serving) -> Iterator[Fault]:
+    """A planned restart of an engine excuses what its own host asked meanwhile, and nothing on another host."""
+    shape = serving.shapes.get(serving.primary)
+    for arm in () if shape is None else shape.arms.values():
+        if arm.role == "array" and arm.host != serving.load_host:
+            found = say("{load}, and the array arm is on {arm}", load=serving.load_host, arm=arm.host)
+            wanted = say(
+                "the arm's own host where soak.serve is used: planned restarts excuse requests of their own host only"
+            )
+            yield document.fault(("serving", "load_host"), found, wanted)
 
 
 def _host(document: Document, place: Key, name: str, rack: Rack) -> Iterator[Fault]:
