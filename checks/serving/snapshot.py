@@ -57,7 +57,9 @@ class Snapshot:
     disks: tuple[Moved, ...] | None
     ports: tuple[IbPort, ...] | None
     pages: tuple[tuple[str, Metrics | None, str], ...]
-    soft: tuple[tuple[str, str, int], ...] = ()  # device of soft RoCE, the network port below it, bytes that that received
+    soft: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # device of soft RoCE, the network port below it, bytes that that received
 
     def page(self, url: str) -> Metrics | None:
         """Metrics of one page; None where it did not answer with metrics."""
