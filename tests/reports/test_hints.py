@@ -47,7 +47,10 @@ def test_what_the_environment_says_need_not_be_carried(monkeypatch: pytest.Monke
     [
         ("postgresql://ops:secret@db/kvgate", "postgresql://ops@db/kvgate"),
         ("postgresql://db/kvgate?user=ops&password=secret", "'postgresql://db/kvgate?user=ops'"),
-        ("postgresql://ops@db/kvgate?sslpassword=secret&sslmode=require", "'postgresql://ops@db/kvgate?sslmode=require'"),
+        (
+            "postgresql://ops@db/kvgate?sslpassword=secret&sslmode=require",
+            "'postgresql://ops@db/kvgate?sslmode=require'",
+        ),
         ("postgresql://ops:secret@db/kvgate?password=secret", "postgresql://ops@db/kvgate"),
     ],
 )
