@@ -85,8 +85,8 @@ class LoadHost:
         """Whoever would write a disk raw is told who holds it; one that is unused is written, and is busy for as long."""
         volume = next((one for one in self.volumes if words[4] == f"/dev/{one.device}"), None)
         if volume is not None and volume.device in self.unused:
-            place = f"{words[8]} {volume.device}\n"
-            return Reply(f"guard: clear {place}{self._raw(volume, words[10:], place)}".encode())
+            place = f"{words[9]} {volume.device}\n"
+            return Reply(f"guard: clear {place}{self._raw(volume, words[11:], place)}".encode())
         said = (
             "absent it is no block device" if volume is None else f"claim {words[4]} is in use: Device or resource busy"
         )
