@@ -208,7 +208,7 @@ def _differ(rounds: Sequence[Around]) -> Iterator[Phrase]:
         yield say("the processors' clock went from {high:.0f} to {low:.0f} MHz", high=max(clocks), low=min(clocks))
     busy = [one.busy for one in rounds if one.busy is not None]
     if busy and max(busy) - min(busy) >= _BUSIER:
-        yield say("the processors were busy for {low:.0f} to {high:.0f} % of a round", low=min(busy), high=max(busy))
+        yield say("rounds kept the processors busy for {low:.0f} to {high:.0f} %", low=min(busy), high=max(busy))
     looks = [look.celsius or {} for one in rounds for look in (one.before, one.after)]
     for disk in sorted({name for look in looks for name in look}):
         heat = [look[disk] for look in looks if disk in look]

@@ -41,7 +41,7 @@ def around(**more: object) -> dict[str, Around]:
         (around(links={("mlx5_0/1", "out_of_sequence"): 7}), ""),
         (around(celsius={"nvme0": 45.0}), "node-01: nvme0 went from 40 to 45 C"),
         (around(celsius={"nvme0": 44.0}), ""),
-        (around(ticks=(350, 2000)), "node-01: the processors were busy for 10 to 25 % of a round"),
+        (around(ticks=(350, 2000)), "node-01: rounds kept the processors busy for 10 to 25 %"),
         (around(ticks=(340, 2000)), ""),
         (around(throttled={("package", "cpu0"): 93, ("core", "cpu0"): 1}), "node-01: its processor was throttled for heat 3 times"),
         (around(throttled={("core", "cpu0"): 3}), "node-01: single cores were throttled for heat 2 times"),
