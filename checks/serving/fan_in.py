@@ -116,7 +116,7 @@ def crowd(found: Together, site: Site, limit: Limit) -> Crowd | Phrase:
     shortest = min(end - start for start, end in spans)
     if high - low < shortest * limit.together / 100:
         return say(
-            "the nodes read at once for {seconds:.1f} s only, wanted {percent} % of the shortest run of {shortest:.1f} s: they were "
+            "the nodes read at once for {seconds:.1f} s only, wanted {percent} percent of the shortest run of {shortest:.1f} s: they were "
             "started too far apart, or their clocks differ",
             seconds=max(0.0, high - low), percent=f"{limit.together:g}", shortest=shortest,
         )  # fmt: skip
