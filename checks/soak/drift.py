@@ -1,4 +1,4 @@
-"""When a soak ended as it began: latency, throughput, heat, memory, descriptors, room."""
+"""When a soak ended as it began: latency, throughput, heat, room."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.requests import Hour, Requests
 from checks.statistics.changes import changes
 from checks.statistics.steadiness import FEWEST, trend
-from checks.verdict import Outcome, Quantity, Verdict
+from checks.verdict import Outcome, Verdict
 
 _NAMED = 4
 _UNTOLD = 7200.0  # seconds of runs without their document: as much as two interruptions may cost
@@ -209,52 +209,6 @@ def cool(soak: HostSoak) -> Verdict:
         return Verdict.undecided(say("no sensor told a temperature"), required)
     measured = say("highest {sensor} {celsius:.0f} C", sensor=highest.subject, celsius=highest.high)
     return finished(soak, Verdict.of(True, measured, required, "C", quantities=count("highest", highest.high, "C")))
-
-
-def memory_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
-    """Free memory does not shrink and no process grows: Theil-Sen over hourly medians, added up over the soak."""
-    required = say("at most {percent:g} percent over the soak", percent=percent)
-    rows = [(one, -1) for one in soak.gauge("memory", "MemAvailable")]
-    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "rss_bytes")]
-    return _leak(soak, rows, ("memory",), required, percent, least)
-
-
-def descriptors_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
-    """Neither the host's open files nor those of a process grow."""
-    required = say("at most {percent:g} percent over the soak", percent=percent)
-    rows = [(one, 1) for one in soak.gauge("load", "files")]
-    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "fds")]
-    return _leak(soak, rows, ("load",), required, percent, least)
-
-
-def _leak(
-    soak: HostSoak,
-    rows: Sequence[tuple[Gauge, int]],
-    streams: Sequence[str],
-    required: Phrase,
-    percent: float,
-    least: int,
-) -> Verdict:
-    if (why := untold(soak, streams, required)) is not None:
-        return why
-    found: list[tuple[float, Gauge]] = []
-    for one, sign in rows:
-        if len(one.hours) < max(least, FEWEST) or median(value for _, value in one.hours) <= 0:
-            continue
-        drift = trend([float(hour) for hour, _ in one.hours], [value for _, value in one.hours])
-        found.append((sign * drift.change_percent, one))
-    if not found:
-        return Verdict.undecided(say("fewer than {least} hours of values", least=max(least, FEWEST)), required)
-    worst, one = max(found, key=lambda pair: pair[0])
-    measured = say(
-        "{stream} {subject} {field}: {worst:+.2f} %",
-        stream=one.stream,
-        subject=one.subject,
-        field=one.field,
-        worst=worst,
-    )
-    verdict = Verdict.of(worst <= percent, measured, required, "%", quantities=(Quantity("growth", worst, "%"),))
-    return finished(soak, verdict)
 
 
 def room_left(soak: HostSoak, share: float) -> Verdict:

@@ -48,6 +48,17 @@ def scheduled(track: Track) -> tuple[tuple[float, float], ...]:
     return tuple(found)
 
 
+def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same times, each once."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(windows):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
 def _healthy_after(track: Track, end: float) -> float:
     """When every planned process is there again after a planned action."""
     table = track.tables.get("process")

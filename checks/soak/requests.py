@@ -11,7 +11,7 @@ import numpy as np
 from checks.parsers import kvgate_client
 from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.probe import UnreadableOutput
-from checks.soak.outages import gaps, scheduled
+from checks.soak.outages import gaps, merged, scheduled
 from checks.soak.tables import LINES
 from checks.soak.track import Track
 
@@ -99,17 +99,6 @@ def _untold(track: Track, load: str) -> Iterable[tuple[float, float]]:
             begun = None
     if begun is not None:
         yield begun, track.last
-
-
-def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same times, each once."""
-    found: list[tuple[float, float]] = []
-    for begin, end in sorted(windows):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((begin, end))
-    return found
 
 
 def _lines(track: Track, load: str) -> Iterable[_Row]:

@@ -11,6 +11,7 @@ from lab.soak.trouble import (
     Count,
     Drift,
     Failing,
+    Leak,
     Lost,
     Moved,
     Record,
@@ -181,6 +182,22 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault("memory-leak", "主机内存泄漏", "the host loses memory", None, Drift("memory", "host", "MemAvailable", 0, -0.08), stops={"G4.3.5"}),
     _fault("engine-leak", "引擎内存泄漏", "the engine grows", None, Drift("process", "engine", "rss_bytes", 0, 0.09), stops={"G4.3.5"}),
     _fault("descriptor-leak", "文件描述符泄漏", "the engine leaves files open", None, Drift("process", "engine", "fds", 0, 0.3), stops={"G4.3.6"}),
+    _fault(
+        "engine-leak-restarted", "引擎内存泄漏，每日重启将其掩盖", "the engine grows, and a restart a day hides it", None,
+        Leak("process", "engine", "rss_bytes", 0.008), stops={"G4.3.5"},
+    ),
+    _fault(
+        "descriptor-leak-restarted", "文件描述符泄漏，每日重启将其掩盖", "the engine leaves files open, and a restart a day hides it", None,
+        Leak("process", "engine", "fds", 0.01), stops={"G4.3.6"},
+    ),
+    _fault(
+        "memory-leak-restarted", "主机内存泄漏，引擎重启后归还", "the host loses memory that a restart of the engine gives back", None,
+        Leak("memory", "host", "MemAvailable", -0.007), stops={"G4.3.5"},
+    ),
+    _fault(
+        "memory-not-given-back", "引擎重启后主机内存未全部归还", "the host does not get back all of its memory when the engine restarts", 550,
+        Drift("memory", "host", "MemAvailable", _s(550), -0.08, at_once=True), stops={"G4.3.5"}, late=60,
+    ),
     _fault(
         "disk-full", "存储几乎写满", "the store fills and nobody empties it", 720,
         Word("space", "/mnt/fx100", "available", _s(720), _s(730), 10**11), stops={"G4.3.7"}, late=10,

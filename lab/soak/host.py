@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from lab.soak.plan import disks
-from lab.soak.trouble import Count, Drift, Restart, Silent, Trouble, Value, Word
+from lab.soak.trouble import Count, Drift, Leak, Restart, Silent, Trouble, Value, Word
 
 Subjects = dict[str, dict[str, Value]]
 
@@ -27,7 +27,7 @@ class Host:
         self.plan, self.node, self._captured = plan, plan["role"] == "node", captured
         self._random = Random(f"{seed}/{plan['host']}")
         self._end = float(plan["seconds"])
-        self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift))]
+        self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift, Leak))]
         self._silent = [one for one in troubles if isinstance(one, Silent)]
         self._restarts = sorted((one for one in troubles if isinstance(one, Restart)), key=lambda one: one.at)
 
@@ -50,12 +50,15 @@ class Host:
                     found[hole.subject] = {"error": hole.error}
         return found
 
-    def _changed(self, one: Word | Count | Drift, value: Value, at: float) -> Value:
+    def _changed(self, one: Word | Count | Drift | Leak, value: Value, at: float) -> Value:
         if isinstance(one, Word):
             return one.value if one.begin <= at < one.end else value
         number = value if isinstance(value, (int, float)) else 0
         if isinstance(one, Count):
             return number + one.by if at >= one.at else number
+        if isinstance(one, Leak):
+            begun = max((each.at for each in self._restarts if each.at <= at), default=0.0)
+            return type(number)(number * (1 + one.hour * (at - begun + one.kept * begun) / 3600))
         if at < one.begin:
             return number
         part = 1.0 if one.at_once else (at - one.begin) / (self._end - one.begin)

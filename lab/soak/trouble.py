@@ -44,6 +44,20 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Leak:
+    """A value grows by the share ``hour`` of itself each hour, and stands where it stood after every restart of the engine.
+
+    ``kept`` of what it grew stays all the same.
+    """
+
+    stream: str
+    subject: str
+    field: str
+    hour: float
+    kept: float = 0.0
+
+
+@dataclass(frozen=True)
 class Silent:
     """No sample of a stream (all where empty) from ``begin`` to ``end``; with ``error`` there is one that says so."""
 
@@ -150,6 +164,7 @@ Trouble = (
     Word
     | Count
     | Drift
+    | Leak
     | Silent
     | Record
     | Away
