@@ -17,7 +17,7 @@ def test_answers_as_fast_as_at_the_begin(rack, soak, terms, decide):
 @pytest.mark.clause("G4.3.2")
 def test_latency_neither_drifts_nor_jumps(rack, soak, terms, decide):
     soaks = {name: soak(name) for name in soaked(rack)}
-    decide(drift.latency_steady(soaks, terms["load"], terms["most"], terms["least"]))
+    decide(drift.latency_steady(soaks, terms["load"], terms["most"], terms["p99"], terms["hour"], terms["least"]))
 
 
 @pytest.mark.clause("G4.3.3")

@@ -20,6 +20,7 @@ from lab.soak.trouble import (
     Silent,
     Slow,
     Stopped,
+    Tail,
     Trouble,
     Unhooked,
     Word,
@@ -167,6 +168,14 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault(
         "latency-step", "延迟从某时刻起上升百分之十二", "latency rises by an eighth from one moment on", 540,
         Slow(_s(540), math.inf, 1.12, at_once=True), stops={"G4.3.1", "G4.3.2"}, late=120,
+    ),
+    _fault(
+        "slow-tail-for-hours", "中段四小时内少数请求首字延迟增加一半，中位数不变", "for four hours in the middle a few requests wait half as long again; the median knows nothing of it", 420,
+        Tail(_s(420), _s(660), 1.5), stops={"G4.3.2"}, late=120,
+    ),
+    _fault(
+        "slow-tail-for-an-hour", "某一小时内少数请求首字延迟达三倍", "for one hour in the middle a few requests wait three times as long", 420,
+        Tail(_s(420), _s(480), 3.0), stops={"G4.3.2"},
     ),
     _fault(
         "one-slow-hour", "某一小时吞吐下降", "one hour gives less", 420, Slow(_s(420), _s(480), tokens=0.85), stops={"G4.3.3"},

@@ -109,6 +109,16 @@ class Slow:
 
 
 @dataclass(frozen=True)
+class Tail:
+    """From ``begin`` to ``end`` each ``nth`` request waits ``factor`` times as long for its first token; the others do not."""
+
+    begin: float
+    end: float
+    factor: float
+    nth: int = 25
+
+
+@dataclass(frozen=True)
 class Failing:
     """Requests fail from ``begin`` to ``end``."""
 
@@ -170,6 +180,7 @@ Trouble = (
     | Away
     | Moved
     | Slow
+    | Tail
     | Failing
     | Result
     | Restart
