@@ -50,6 +50,9 @@ _FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 GROUPS = tuple(_FIELDS)
 
+#: Groups that a boot itself moves: ports come up and controllers connect. What stands in the first sample after it is its doing.
+_BOOTED = frozenset({"link", "reset"})
+
 #: Of tools, so many samples a soak are read at first; where two differ, those between them too, until the minute is found.
 _READ = 450
 
@@ -78,13 +81,13 @@ class Counted:
 def counted(track: Track) -> dict[str, Counted]:
     """Return the counters of every group."""
     tools = {stream: _tool(track, stream) for stream in _TOOLS if stream in track.plan.streams}
-    return {group: _group(track, fields, tools) for group, fields in _FIELDS.items()}
+    return {group: _group(track, group, fields, tools) for group, fields in _FIELDS.items()}
 
 
 _Read = Mapping[str, tuple[npt.NDArray[np.float64], Mapping[str, npt.NDArray[np.float64]]]]
 
 
-def _group(track: Track, fields: Sequence[tuple[str, str]], tools: Mapping[str, _Read | str]) -> Counted:
+def _group(track: Track, group: str, fields: Sequence[tuple[str, str]], tools: Mapping[str, _Read | str]) -> Counted:
     watched, moved, untold = 0, [], []
     for stream, pattern in fields:
         if stream not in track.plan.streams:
@@ -99,7 +102,7 @@ def _group(track: Track, fields: Sequence[tuple[str, str]], tools: Mapping[str, 
                 if re.fullmatch(pattern, name) is None:
                     continue
                 names += 1
-                rise = _rise(track, stream, subject, name, seconds, values)
+                rise = _rise(track, stream, subject, name, seconds, values, group in _BOOTED)
                 if rise is not None:
                     moved.append(rise)
         watched += names
@@ -113,6 +116,7 @@ def _rise(
     name: str,
     seconds: npt.NDArray[np.float64],
     values: npt.NDArray[np.float64],
+    booted: bool,
 ) -> Rise | None:
     known = ~np.isnan(values)
     when, value = seconds[known], values[known]
@@ -124,7 +128,7 @@ def _rise(
     for place in np.flatnonzero(steps):
         begin, end, step = float(when[place]), float(when[place + 1]), float(steps[place])
         if any(begin < reboot <= end for reboot in reboots):
-            step = float(value[place + 1])  # counters begin anew with the machine
+            step = 0.0 if booted else float(value[place + 1])  # counters begin anew with the machine
         elif step < 0:
             back = int(end // 60) if back is None else back
             continue

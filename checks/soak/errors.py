@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from checks.phrase import Phrase, joined, say
+from checks.soak.causes import Outage
 from checks.soak.counters import Counted, Rise
 from checks.soak.facts import HostSoak
 from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.log import BY_RATE, HARMLESS, RECONNECTS
-from checks.soak.outages import Outage
 from checks.soak.requests import Requests
 from checks.verdict import Quantity, Verdict
 

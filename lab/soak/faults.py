@@ -215,13 +215,26 @@ FAULTS: tuple[SoakFault, ...] = (
         "inodes-gone", "inode 几乎耗尽", "the file system runs out of inodes", 720,
         Word("space", "/mnt/fx100", "inodes_free", _s(720), _s(730), 1000), stops={"G4.3.7"}, late=10,
     ),
-    _fault("reboot", "主机重启，五分钟后恢复", "the host reboots and is back after five minutes", 500, Away("reboot", _s(500), 300), stops=_BROKEN),
-    _fault("worker-killed", "工作进程被杀，五分钟后恢复", "the worker is killed and begins again after five minutes", 500, Away("worker", _s(500), 300), stops=_BROKEN),
-    _fault("journal-full", "日志无空间，采样暂停十分钟", "there is no room for the journal for ten minutes", 500, Away("full", _s(500), 600), stops=_BROKEN),
-    _fault("stopped-early", "浸泡测试在第十五小时被停止", "somebody stops the soak after fifteen hours", 900, Stopped(_s(900)), stops=_BROKEN),
+    _fault("reboot", "主机重启，五分钟后恢复", "the host reboots and is back after five minutes", 500, Away("reboot", _s(500), 300), stops=_TIME),
+    _fault(
+        "path-lost-then-reboot", "路径先中断，主机随后重启：重启不是原因", "the path is lost and then the host reboots: that explains no loss that came before", 498,
+        Word("nvme", "nvme1", "state", _s(498), _s(501), "connecting"), Away("reboot", _s(500), 300), stops=_BROKEN | {"G4.2.6"},
+        policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "engine-lost-then-reboot", "引擎先崩溃，主机随后重启", "the engine is gone six minutes before the host reboots", 532,
+        Restart(_s(532), 360), Failing(_s(536), _s(538)), Away("reboot", _s(538), 300), stops=_BROKEN | {"G4.2.9", "G4.2.11"}, policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "engine-crash-after-reboot", "允许的重启之后引擎又崩溃", "the policy passes over the reboot, and the engine crashes two hours later", 620,
+        Away("reboot", _s(490), 300), Restart(_s(620), 180), Failing(_s(620), _s(622)), stops=_BROKEN | {"G4.2.9", "G4.2.11"}, policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault("worker-killed", "工作进程被杀，五分钟后恢复", "the worker is killed and begins again after five minutes", 500, Away("worker", _s(500), 300), stops=_TIME),
+    _fault("journal-full", "日志无空间，采样暂停十分钟", "there is no room for the journal for ten minutes", 500, Away("full", _s(500), 600), stops=_TIME),
+    _fault("stopped-early", "浸泡测试在第十五小时被停止", "somebody stops the soak after fifteen hours", 900, Stopped(_s(900)), stops=_TIME),
     _fault(
         "load-gone", "推理负载停止两小时", "nobody asks the engine for two hours", 419,
-        Unhooked("client", _s(415), _s(535)), stops=_BROKEN, undecided=set(), late=12,
+        Unhooked("client", _s(415), _s(535)), stops=_TIME, undecided=set(), late=12,
     ),
     _fault("clock-step", "时钟跳变 2.5 秒", "the clock steps by 2.5 s", 460, Moved(_s(460), 2.5), stops={"G4.1.4"}),
     _fault("clock-off", "时钟偏差 50 毫秒", "the clock is 50 ms off for a while", 460, Word("clock", "chronyc", "offset", _s(460), _s(470), 0.05), stops={"G4.1.4"}, late=10),
@@ -270,6 +283,10 @@ HARMLESS: tuple[SoakFault, ...] = (
     _fault(
         "reboot-passed-over", "策略允许的重启", "the host reboots once, the policy passes over that, and the plan has an hour to spare", 500,
         Away("reboot", _s(500), 300), policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "reboot-before-the-hours", "开始不久主机重启，策略重新计时，且计划有余量", "the host reboots early, the clock begins anew, and the plan has an hour to spare", 20,
+        Away("reboot", _s(20), 300), spare=1.0,
     ),
     _fault("warm-room", "机房温度升高但未超限", "the room is warm, and nothing is too warm", 610, Word("thermal", "nvme0/Composite", "celsius", _s(610), _s(620), 66.0)),
     _fault("one-sample-late", "丢失少数采样", "three samples are missing", 460, Silent("disk", _s(460), _s(466))),

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from lab.soak.plan import disks
-from lab.soak.trouble import Count, Drift, Leak, Restart, Silent, Trouble, Value, Word
+from lab.soak.trouble import Away, Count, Drift, Leak, Restart, Silent, Trouble, Value, Word
 
 Subjects = dict[str, dict[str, Value]]
 
@@ -29,6 +29,7 @@ class Host:
         self._end = float(plan["seconds"])
         self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift, Leak))]
         self._silent = [one for one in troubles if isinstance(one, Silent)]
+        self._boots = [one for one in troubles if isinstance(one, Away) and one.kind == "reboot"]
         self._restarts = sorted((one for one in troubles if isinstance(one, Restart)), key=lambda one: one.at)
 
     def sample(self, stream: str, at: float) -> Subjects | None:
@@ -88,7 +89,7 @@ class Host:
     def _net(self, at: float) -> Subjects:
         return {
             "ens1f0np0": {
-                "operstate": "up", "carrier": 1, "carrier_changes": 2, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
+                "operstate": "up", "carrier": 1, "carrier_changes": 2 if any(at >= one.at for one in self._boots) else 5, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
                 "rx_packets": int(7e5 * at), "tx_packets": int(2e5 * at), "rx_crc_errors": 3, "rx_errors": 3, "rx_dropped": 0,
                 "rx_missed_errors": 0, "rx_fifo_errors": 0, "rx_frame_errors": 0, "rx_length_errors": 0, "tx_errors": 0,
                 "tx_carrier_errors": 0, "tx_fifo_errors": 0,
@@ -106,12 +107,11 @@ class Host:
         }  # fmt: skip
 
     def _nvme(self, at: float) -> Subjects:
-        del at
         found: Subjects = {
             name: {"state": "live", "transport": "pcie", "serial": f"S{self.plan['host']}{name}", "reset_count": 0}
             for name in disks(self.plan["role"])
         }
-        if self.node:
+        if self.node and not any(0 <= at - one.at - one.seconds < one.booting for one in self._boots):
             found["nvme1"] = {
                 "state": "live", "transport": "rdma", "serial": "FX100A1", "address": "traddr=192.168.100.10,trsvcid=4420",
                 "subsysnqn": "nqn.2026-01.example:fx100-a", "reset_count": 1,

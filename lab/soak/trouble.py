@@ -77,13 +77,22 @@ class Record:
     prio: int = 4
 
 
+#: Seconds after a reboot until the array is connected and the engine is there.
+BOOTING = 130.0
+
+
 @dataclass(frozen=True)
 class Away:
-    """Nothing is written for some seconds: ``reboot``, ``worker``, ``full``."""
+    """Nothing is written for some seconds: ``reboot``, ``worker``, ``full``.
+
+    After a reboot the engine is another process, which is there, as the array's controller is, ``booting`` seconds later; counters of
+    the port stand where bringing it up leaves them.
+    """
 
     kind: str
     at: float
     seconds: float
+    booting: float = BOOTING
 
 
 @dataclass(frozen=True)

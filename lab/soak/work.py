@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.soak.trouble import Failing, Restart, Result, Slow, Tail, Trouble, Unhooked, Value
+from lab.soak.trouble import Away, Failing, Restart, Result, Slow, Tail, Trouble, Unhooked, Value
 
 #: One event: seconds of the soak, load, fields.
 Event = tuple[float, str, dict[str, Value]]
@@ -42,6 +42,9 @@ class Work:
         self._slow = [one for one in troubles if isinstance(one, Slow)]
         self._tails = [one for one in troubles if isinstance(one, Tail)]
         self._failing = [one for one in troubles if isinstance(one, Failing)]
+        self._failing += [
+            Failing(one.at, one.at + one.seconds + one.booting) for one in troubles if isinstance(one, Away) and one.kind == "reboot"
+        ]
         self._results = [one for one in troubles if isinstance(one, Result)]
         self._unhooked = [one for one in troubles if isinstance(one, Unhooked)]
         self._end = float(plan["seconds"])
