@@ -52,6 +52,7 @@ class SoakFault:
     late: int = 4
     policy: tuple[int, float] = (0, 0.0)  # interruptions of at most so many seconds that are passed over
     spare: float = 0.0  # hours that the plan is longer
+    platform: str = ""  # of the node's accelerators, where it is a trouble of their tool; empty: any
 
 
 def _s(minute: float) -> float:
@@ -159,7 +160,23 @@ FAULTS: tuple[SoakFault, ...] = (
     ),
     _fault(
         "gpu-uncorrected", "加速卡出现不可纠正错误", "a card counts uncorrected memory errors", 380,
-        Count("accelerator", "amd-smi", "uncorrectable", _s(380), 2), stops={"G4.2.10"},
+        Count("accelerator", "amd-smi", "uncorrectable", _s(380), 2), stops={"G4.2.10"}, platform="rocm",
+    ),
+    _fault(
+        "nvidia-dram-uncorrected", "NVIDIA 加速卡显存出现不可纠正错误", "an NVIDIA card counts an uncorrected error of its DRAM", 380,
+        Count("accelerator", "nvidia-smi", "dram_uncorrectable", _s(380), 1), stops={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-sram-parity", "NVIDIA 加速卡片上存储出现奇偶校验错误", "an NVIDIA card counts a parity error of its SRAM", 380,
+        Count("accelerator", "nvidia-smi", "sram_uncorrectable_parity", _s(380), 1), stops={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-ecc-off", "NVIDIA 加速卡未开启 ECC，无错误计数", "NVIDIA cards run without ECC and count no errors", None,
+        Word("accelerator", "nvidia-smi", "ecc", 0, math.inf, "N/A"), undecided={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-counts-lost", "NVIDIA 加速卡从某时刻起不再给出错误计数", "NVIDIA cards tell no counts of errors any more from one moment on", None,
+        Word("accelerator", "nvidia-smi", "ecc", _s(380), math.inf, "N/A"), undecided={"G4.2.10"}, platform="nvidia",
     ),
     _fault(
         "slow-drift", "全程缓慢变慢百分之十", "everything grows slower by a tenth over the soak", None,
@@ -277,6 +294,10 @@ HARMLESS: tuple[SoakFault, ...] = (
         "corrected-errors", "可纠正错误", "memory and bus correct errors", 460,
         Count("edac", "mc0", "ce_count", _s(460), 3), Count("aer", "0000:41:00.0", "correctable", _s(460), 9),
         Record(_s(460), "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0"),
+    ),
+    _fault(
+        "nvidia-corrected", "NVIDIA 加速卡的可纠正错误", "an NVIDIA card corrects errors of its memory", 380,
+        Count("accelerator", "nvidia-smi", "dram_correctable", _s(380), 5), platform="nvidia",
     ),
     _fault("congestion-notified", "拥塞通知增多", "the fabric asks to slow down, as it should", 460, Count("rdma", "mlx5_0/1", "np_cnp_sent", _s(460), 90000)),
     _fault("few-requests-fail", "个别请求失败", "one request fails", 350, Failing(_s(350), _s(350) + 31)),

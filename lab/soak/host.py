@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -240,8 +242,22 @@ class Host:
         told: dict[str, Value] = {"status": 200, "seconds": 0.01, "stdout": text, "stderr": ""}
         return {page: dict(told) for page in self.plan["streams"]["metrics"]["pages"]}
 
+    def _nvidia(self, at: float) -> str:
+        """What nvidia-smi prints, with errors of the card at place 2 since its driver was loaded; without any counts where ECC is off."""
+        text = self._captured or (Path(__file__).parents[1] / "machines/nvidia/nvidia-smi-q-x.xml").read_text("utf-8")
+        for one in self._changes:
+            if isinstance(one, Word) and (one.stream, one.field) == ("accelerator", "ecc") and one.begin <= at < one.end:
+                text = re.sub(r"(<[sd]ram_\w+>)\d+<", rf"\g<1>{one.value}<", text)
+        cards = text.split("<volatile>")
+        for field in {one.field for one in self._changes if isinstance(one, Count) and one.subject == "nvidia-smi"}:
+            number = self._counter("accelerator", "nvidia-smi", field, 0, at)
+            cards[3] = re.sub(rf"<{field}>\d+<", f"<{field}>{number}<", cards[3], count=1)
+        return "<volatile>".join(cards)
+
     def _accelerator(self, at: float) -> Subjects:
         [tool] = self.plan["streams"]["accelerator"]["commands"]
+        if tool == "nvidia-smi":
+            return {tool: {"status": 0, "seconds": 0.4, "stdout": self._nvidia(at), "stderr": ""}}
         if tool != "amd-smi":
             return {tool: {"status": 0, "seconds": 0.4, "stdout": self._captured, "stderr": ""}}
         bad = self._counter("accelerator", "amd-smi", "uncorrectable", 0, at)

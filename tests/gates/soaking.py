@@ -50,7 +50,8 @@ def node(fault: SoakFault | None = None, until: float | None = None) -> HostSoak
     count, longest = fault.policy if fault is not None else (0, 0.0)
     policy = {"interruption": "resume" if count else "restart_clock", "interruptions": count, "longest": longest}
     hours = HOURS + (fault.spare if fault is not None else 0.0)
-    order = plan("node-01", "node", hours, SCALE, COARSE, policy)
+    platform = (fault.platform if fault is not None else "") or "rocm"
+    order = plan("node-01", "node", hours, SCALE, COARSE, policy, platform)
     return read(segments(order, 1, fault.troubles if fault is not None else (), until, STEP))
 
 
