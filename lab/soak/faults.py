@@ -325,6 +325,9 @@ _FINE = frozenset(
         "inodes-gone",
         "stopped-early",
         "sample-gap",
+        "path-lost-then-reboot",
+        "engine-lost-then-reboot",
+        "engine-crash-after-reboot",
     }
 )
 EMBEDDED = tuple(one for one in FAULTS if one.name not in _FINE)
