@@ -33,8 +33,9 @@ _LARGEST = 1e300
 
 #: The line of a sample or an event in the order of its keys, numbers no longer than any clock or count can be; a text with a backslash is left.
 _HEAD = re.compile(
-    r'\{"boot":"([0-9a-f-]{1,64})","kind":"(sample|event)","mono":(\d{1,9}(?:\.\d{1,9})?),"prev":"([0-9a-f]{64})","seq":([1-9]\d{0,17}),'
-    r'"stream":"([^"\\\x00-\x1f]+)","tick":(0|[1-9]\d{0,17}|null),"utc":"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)","values":(\{.*\})\}',
+    r'\{"boot":"([0-9a-f-]{1,64})","kind":"(sample|event)","mono":(\d{1,9}(?:\.\d{1,9})?),"prev":"([0-9a-f]{64})",'
+    r'"seq":([1-9]\d{0,17}),"stream":"([^"\\\x00-\x1f]+)","tick":(0|[1-9]\d{0,17}|null),'
+    r'"utc":"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)","values":(\{.*\})\}',
     re.ASCII,
 )
 #: A key whose colon stands apart from it.
@@ -124,9 +125,7 @@ def _as_written(raw: str) -> tuple[Line, str] | None:
     plain = body if "\\" not in body else body.replace("\\\\", "").replace('\\"', "")
     if plain.count('":') != keys or _SPACED.search(plain) is not None:
         return None
-    return Line(
-        int(seq), kind, stream, int(tick) if kind == "sample" else None, utc, float(mono), boot, values
-    ), prev
+    return Line(int(seq), kind, stream, int(tick) if kind == "sample" else None, utc, float(mono), boot, values), prev
 
 
 def _bounded(fields: Mapping[str, Any]) -> bool:

@@ -40,8 +40,12 @@ _FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("smart", "warning_temp_time|critical_comp_time|thm_temp[12]_trans_count"),
         ("accelerator", r"card\d+_thermal_.*"),
     ),
-    "accelerator": (("accelerator", r"card\d+_(?:uncorrectable|deferred|cache_uncorrectable|[sd]ram_uncorrectable|aggregate_[sd]ram_uncorrectable"
-                     r"|rows_uncorrectable|pages_double|sram_threshold)"),),
+    "accelerator": (
+        (
+            "accelerator",
+            r"card\d+_(?:(?:cache_)?uncorrectable|deferred|(?:aggregate_)?[sd]ram_uncorrectable|rows_uncorrectable|pages_double|sram_threshold)",
+        ),
+    ),
     "corrected": (("accelerator", r"card\d+_(?:[sd]ram_correctable|correctable|cache_correctable|rows_correctable)"),),
     "pause": (("ethtool", r"rx_prio\d_pause_duration|pfc_pri\d_rx_duration_us|rx_pripause_\d_1us_count"),),
 }  # fmt: skip
@@ -112,9 +116,7 @@ def _group(track: Track, group: str, fields: Sequence[tuple[str, str]], tools: M
     return Counted(watched, tuple(moved), tuple(untold))
 
 
-def _silent(
-    subject: str, name: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
-) -> str:
+def _silent(subject: str, name: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> str:
     missing = np.flatnonzero(np.isnan(values))
     if len(missing) == len(values):
         return f"{subject} does not tell {name}"

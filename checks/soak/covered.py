@@ -70,7 +70,10 @@ def uninterrupted(soak: HostSoak) -> Verdict:
     By ``restart_clock`` it costs all the time before it; by ``resume`` its own minutes, where it is short and there are few.
     """
     policy = soak.plan.policy
-    required = say("no interruption by array, link, disk, mount or engine; what else there was costs time, by the policy {policy}", policy=policy.interruption)
+    required = say(
+        "no interruption by array, link, disk, mount or engine; what else there was costs time, by the policy {policy}",
+        policy=policy.interruption,
+    )
     broken = soak.account.of(State.INTERRUPTED)
     if bad := [span for span in broken if span.cause in RACK]:
         measured = say("interruptions: {count}", count=len(broken))

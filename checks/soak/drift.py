@@ -17,7 +17,10 @@ from checks.verdict import Outcome, Verdict
 
 _NAMED = 4
 _UNTOLD = 7200.0  # seconds of runs without their document: as much as two interruptions may cost
-_TAILS: tuple[tuple[str, Callable[[Hour], float]], ...] = (("p50", lambda one: one.ttft_p50), ("p99", lambda one: one.ttft_p99))
+_TAILS: tuple[tuple[str, Callable[[Hour], float]], ...] = (
+    ("p50", lambda one: one.ttft_p50),
+    ("p99", lambda one: one.ttft_p99),
+)
 _SHORTEST = 900.0  # seconds that an hour must have given to be compared
 
 
@@ -68,13 +71,20 @@ def latency_steady(
         del soak
         answered = [one for one in hours if one.requests]
         if len(answered) < FEWEST:
-            note = say("{host} at concurrency {level}: {count} hours, too few", host=host, level=level, count=len(answered))
+            note = say(
+                "{host} at concurrency {level}: {count} hours, too few", host=host, level=level, count=len(answered)
+            )
             return Verdict.of(True, say("not weighed"), required, note=note), -1.0
         found: list[tuple[float, str, Hour]] = []
         for name, value in _TAILS:
             usual = median(value(one) for one in answered)
             if usual <= 0:
-                note = say("{host} at concurrency {level}: {name} of the usual hour is not above 0", host=host, level=level, name=name)
+                note = say(
+                    "{host} at concurrency {level}: {name} of the usual hour is not above 0",
+                    host=host,
+                    level=level,
+                    name=name,
+                )
                 return Verdict.undecided(note, required), 0.0
             found += [((value(one) / usual - 1) * 100, name, one) for one in answered]
         far, name, worst = max(found, key=lambda one: one[0])

@@ -101,5 +101,3 @@ def _growths(one: Gauge, sign: int, least: int) -> Iterable[_Growth]:
 def _hidden(one: Gauge, least: int) -> bool:
     """Whether restarts leave too little of a value to tell a leak between them."""
     return len(one.stretches) > 1 and sum(len(part.hours) for part in one.stretches) < least
-
-

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -129,7 +130,7 @@ def _facts(
         return {name: value for name, value in facts[place].items() if value == value and wanted.fullmatch(name)}
 
     places = sorted({*range(0, len(texts), max(1, len(texts) // most)), len(texts) - 1})
-    spans = list(zip(places, places[1:], strict=False))
+    spans = list(pairwise(places))
     while spans:
         begin, end = spans.pop()
         first, last = hard(begin), hard(end)

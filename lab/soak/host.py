@@ -89,9 +89,10 @@ class Host:
         }  # fmt: skip
 
     def _net(self, at: float) -> Subjects:
+        changes = 2 if any(at >= one.at for one in self._boots) else 5
         return {
             "ens1f0np0": {
-                "operstate": "up", "carrier": 1, "carrier_changes": 2 if any(at >= one.at for one in self._boots) else 5, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
+                "operstate": "up", "carrier": 1, "carrier_changes": changes, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
                 "rx_packets": int(7e5 * at), "tx_packets": int(2e5 * at), "rx_crc_errors": 3, "rx_errors": 3, "rx_dropped": 0,
                 "rx_missed_errors": 0, "rx_fifo_errors": 0, "rx_frame_errors": 0, "rx_length_errors": 0, "tx_errors": 0,
                 "tx_carrier_errors": 0, "tx_fifo_errors": 0,
@@ -246,7 +247,11 @@ class Host:
         """What nvidia-smi prints, with errors of the card at place 2 since its driver was loaded; without any counts where ECC is off."""
         text = self._captured or (Path(__file__).parents[1] / "machines/nvidia/nvidia-smi-q-x.xml").read_text("utf-8")
         for one in self._changes:
-            if isinstance(one, Word) and (one.stream, one.field) == ("accelerator", "ecc") and one.begin <= at < one.end:
+            if (
+                isinstance(one, Word)
+                and (one.stream, one.field) == ("accelerator", "ecc")
+                and one.begin <= at < one.end
+            ):
                 text = re.sub(r"(<[sd]ram_\w+>)\d+<", rf"\g<1>{one.value}<", text)
         cards = text.split("<volatile>")
         for field in {one.field for one in self._changes if isinstance(one, Count) and one.subject == "nvidia-smi"}:

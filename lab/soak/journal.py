@@ -63,7 +63,11 @@ def written(
     """The lines of every segment, each with the second of the soak at which it is written. ``clock``: that of the host at the begin."""
     work = Work(plan, seed, troubles, step)
     boots = [one for one in troubles if isinstance(one, Away) and one.kind == "reboot"]
-    restarts: list[Trouble] = [*troubles, *work.restarts, *(Restart(one.at, one.seconds + one.booting) for one in boots)]
+    restarts: list[Trouble] = [
+        *troubles,
+        *work.restarts,
+        *(Restart(one.at, one.seconds + one.booting) for one in boots),
+    ]
     host = Host(plan, seed, restarts, clock.captured)
     stop = next((one for one in troubles if isinstance(one, Stopped)), None)
     end = min(float(plan["seconds"]), until if until is not None else 1e18, stop.at if stop else 1e18)

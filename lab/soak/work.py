@@ -43,7 +43,9 @@ class Work:
         self._tails = [one for one in troubles if isinstance(one, Tail)]
         self._failing = [one for one in troubles if isinstance(one, Failing)]
         self._failing += [
-            Failing(one.at, one.at + one.seconds + one.booting) for one in troubles if isinstance(one, Away) and one.kind == "reboot"
+            Failing(one.at, one.at + one.seconds + one.booting)
+            for one in troubles
+            if isinstance(one, Away) and one.kind == "reboot"
         ]
         self._results = [one for one in troubles if isinstance(one, Result)]
         self._unhooked = [one for one in troubles if isinstance(one, Unhooked)]

@@ -41,7 +41,7 @@ def test_one_hour_in_the_middle_is_held_against_the_usual_hour(p99: float, outco
 
 @pytest.mark.parametrize(("p99", "outcome"), [(1.15, Outcome.PASS), (1.3, Outcome.STOP)])
 def test_a_worse_middle_of_some_hours_is_a_change_of_level(p99: float, outcome: Outcome) -> None:
-    found = judged({at: (P50, p99) for at in (6, 7, 8, 9)})
+    found = judged(dict.fromkeys((6, 7, 8, 9), (P50, p99)))
     assert found.outcome is outcome
     if outcome is Outcome.STOP:
         assert "p99" in str(found.measured)
