@@ -31,7 +31,7 @@ _PLAIN = frozenset({int, str, bool, type(None)})
 _FLAT = _PLAIN | {float}
 _LARGEST = 1e300
 
-#: The line of a sample or an event in the order of its keys, numbers no longer than any clock or count can be; a text with a backslash is left.
+#: The line of a sample or an event in the order of its keys, numbers no longer than any clock or count can be.
 _HEAD = re.compile(
     r'\{"boot":"([0-9a-f-]{1,64})","kind":"(sample|event)","mono":(\d{1,9}(?:\.\d{1,9})?),"prev":"([0-9a-f]{64})",'
     r'"seq":([1-9]\d{0,17}),"stream":"([^"\\\x00-\x1f]+)","tick":(0|[1-9]\d{0,17}|null),'
