@@ -68,6 +68,7 @@ class Segment:
 def parse(text: str) -> Segment:
     """Read the segment, or refuse: a line that is none, another number or digest than must follow, an unknown key."""
     whole, newline, rest = text.rpartition("\n")
+    hashed = whole.encode("utf-8", "surrogateescape").split(b"\n")
     if not newline:
         raise UnreadableOutput("found no whole line: the journal never began")
     found: list[Line] = []
@@ -90,7 +91,7 @@ def parse(text: str) -> Segment:
             raise UnreadableOutput(f"line {number} is {line.kind}, which only the first line of a segment may be")
         if mine != prev:
             raise UnreadableOutput(f"line {number} does not follow the line before it: one of them was changed")
-        prev = hashlib.sha256(f"{raw}\n".encode("utf-8", "surrogateescape")).hexdigest()
+        prev = hashlib.sha256(hashed[number - 1] + b"\n").hexdigest()
         found.append(line)
     return Segment(follows, tuple(found), cut=bool(rest))
 

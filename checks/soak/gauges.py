@@ -46,13 +46,13 @@ class Stretch:
     """A value from one restart to the next, in seconds of the soak.
 
     ``hours`` are its hours (middle in hours of the soak, median) without those in which it filled; ``floor`` is its median while
-    it filled, NaN where the stretch is no longer than that.
+    it filled, None where the stretch is no longer than that.
     """
 
     begin: float
     end: float
     hours: tuple[tuple[float, float], ...]
-    floor: float
+    floor: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _stretches(
             (begin / 3600 + int(one) + 0.5, float(np.median(value[hour == one])))
             for one in np.unique(hour[since >= FILLING])
         )
-        filled = float(np.median(value[since < FILLING])) if end - begin > FILLING else np.nan
+        filled = float(np.median(value[since < FILLING])) if end - begin > FILLING else None
         yield Stretch(begin, end, hours, filled)
 
 

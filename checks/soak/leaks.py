@@ -92,7 +92,7 @@ def _growths(one: Gauge, sign: int, least: int) -> Iterable[_Growth]:
         if len(times) >= least and median(values) > 0:
             grown = sign * trend(times, values).change_percent
             yield _Growth(grown, say("in one stretch without a restart"), int(part.begin // 60))
-    floors = [(part.begin, part.floor) for part in one.stretches if part.floor == part.floor]
+    floors = [(part.begin, part.floor) for part in one.stretches if part.floor is not None]
     for number, (begin, floor) in enumerate(floors[1:], start=1):
         before = min(sign * earlier for _, earlier in floors[:number])
         yield _Growth((sign * floor - before) / middle * 100, say("left after a restart"), int(begin // 60))
