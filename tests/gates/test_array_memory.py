@@ -19,7 +19,10 @@ CLAUSES = ("G2.1.4", "G2.1.8", "G2.2.9", "G2.3.1", "G2.3.2", "G2.4.1", "G2.5.1")
 def inventory(cache: str) -> str:
 
     hosts = build(2, "rocm", ())
-    written = text([(one.ordered, 42200 + index, fingerprint(host_key(one.name))) for index, one in enumerate(hosts)], concurrencies=(8,))
+    written = text(
+        [(one.ordered, 42200 + index, fingerprint(host_key(one.name))) for index, one in enumerate(hosts)],
+        concurrencies=(8,),
+    )
     assert "  array_cache: 64 GB\n" in written
     return written.replace("  array_cache: 64 GB\n", cache)
 
