@@ -87,13 +87,14 @@ def build(
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
     for name in faults:
+        if name not in known and name not in soaked:
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
+        wanted = soaked[name].platform if name in soaked else known[name].platform
+        if wanted not in ("", platform):
+            raise ValueError(f"fault {name!r} needs nodes of platform {wanted}, this rack has {platform}")
         if name in soaked:
             upset += soaked[name].troubles
             continue
-        if name not in known:
-            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
-        if known[name].platform not in ("", platform):
-            raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
     hosts = []
     server: dict[str, int] = {}
