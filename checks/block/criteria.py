@@ -123,7 +123,9 @@ def settled(measured: Measured[Round], range_percent: float, rise_percent: float
     if not found.holds(range_percent, rise_percent):
         note = say("not steady after {count} rounds: {cause}", count=len(rates), cause=_cause(measured))
         return Verdict.undecided(note, required, shown)
-    return Verdict.of(True, shown, required, "B/s", None, (Quantity("bytes per second", found.mean, "B/s"),))
+    return Verdict.of(
+        True, shown, required, "B/s", measured.remarks(), (Quantity("bytes per second", found.mean, "B/s"),)
+    )
 
 
 def steady(rounds: Sequence[Round], range_percent: float, rise_percent: float, window: int) -> bool:

@@ -21,6 +21,7 @@ TYPES: Mapping[str, str] = {
     REOPENING: "urn:kvgate:reopening:v1",
     TICKET: tickets.TYPE,
 }
+_CALLED = {WAIVER: say("the waiver"), REOPENING: say("the reopening"), TICKET: say("the start ticket")}
 
 Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
 Number = Annotated[StrictInt, Field(ge=1)]
@@ -112,4 +113,4 @@ def campaign_of(envelope: Envelope) -> str:
 
 def read(envelope: Envelope, kind: str, model: type[Predicate]) -> Predicate:
     """Read a predicate from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
-    return typed(envelope, TYPES[kind], model, kind)
+    return typed(envelope, TYPES[kind], model, _CALLED[kind])

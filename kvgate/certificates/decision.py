@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from kvgate.certificates.envelope import MOST, Envelope, seal
 from kvgate.errors import Unproven
 
@@ -242,16 +242,7 @@ def read(envelope: Envelope) -> Certificate:
     try:
         certificate = Certificate.model_validate(found)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(
-            say(
-                "the certificate's {place:.120}: {first_msg:.120} ({error_count} such)",
-                place=place,
-                first_msg=first["msg"],
-                error_count=error.error_count(),
-            )
-        ) from None
+        raise mistyped(error, say("the certificate")) from None
     names = {"acceptance", "inventory", "code"}
     if {one.name for one in certificate.predicate.configuration} != names:
         raise Unproven(
@@ -281,22 +272,30 @@ def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
     return found
 
 
-def typed(envelope: Envelope, wanted: str, model: type[Model], kind: str) -> Model:
+def typed(envelope: Envelope, wanted: str, model: type[Model], what: Phrase) -> Model:
     """Read a statement's predicate strictly. Raises Unproven: another type, an unknown, absent or mistyped field.
 
-    ``kind`` is how such a document is called.
+    ``what`` is how such a document is called.
     """
     found = predicate_of(envelope, wanted)
     try:
         return model.model_validate(found.get("predicate"))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise Unproven(
-            say(
-                "the {kind}'s {place:.120}: {first_msg:.120} ({error_count} such)",
-                kind=kind,
-                place=".".join(str(part) for part in first["loc"]),
-                first_msg=first["msg"],
-                error_count=error.error_count(),
+        raise mistyped(error, what) from None
+
+
+def mistyped(error: ValidationError, what: Phrase) -> Unproven:
+    """Say in our own words the first thing that does not fit the form of a statement, and how many there are."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "predicate"
+    match first["type"]:
+        case "missing":
+            told = say("{what} does not say its {place:.120}", what=what, place=place)
+        case "extra_forbidden":
+            told = say("{what} says {place:.120}, which this version does not know", what=what, place=place)
+        case _:
+            found = repr(first["input"])
+            told = say(
+                "{what} says {found:.120} as its {place:.120}: not of that kind", what=what, found=found, place=place
             )
-        ) from None
+    return Unproven(say("{first} ({count} such)", first=told, count=error.error_count()))
