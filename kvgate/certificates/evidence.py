@@ -124,7 +124,7 @@ def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> lis
         say(
             "{clause} on {subject}: signed {signed}, judged again {now}",
             clause=place[0], subject=place[1],
-            signed=_decided(signed.get(place)), now=_decided(now.get(place)),
+            signed=_decided(signed.get(place), now.get(place)), now=_decided(now.get(place), signed.get(place)),
         )
         for place in places
         if place not in signed or place not in now or _decides(signed[place]) != _decides(now[place])
@@ -148,11 +148,13 @@ def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> lis
     ]
 
 
-def _decided(one: Clause | None) -> Phrase:
-    """Say what :func:`_decides` compares."""
+def _decided(one: Clause | None, other: Clause | None) -> Phrase:
+    """Say the outcome; where that is the same, whether it blocks is what differs."""
     if one is None:
         return plain("-")
-    return plain(one.outcome) if one.blocking else say("{outcome}, advisory", outcome=one.outcome)
+    if other is None or one.outcome != other.outcome:
+        return plain(one.outcome)
+    return say("{outcome}, {word}", outcome=one.outcome, word=say("blocking") if one.blocking else say("advisory"))
 
 
 def _numbers(pairs: list[tuple[Clause, Clause]], same_code: bool) -> Check:

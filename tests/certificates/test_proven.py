@@ -102,7 +102,7 @@ FOUND = {
 #: The same of one verdict.
 FOUND_THERE = {
     "basis": {"numbers": "basis: signed declared"},
-    "blocking": {"judgement": "signed PASS, advisory, judged again PASS"},
+    "blocking": {"judgement": "signed PASS, advisory, judged again PASS, blocking"},
     "check": {"numbers": "check: signed"},
     "clause": {"judgement": "judged again -"},
     "evidence": {"numbers": "evidence: signed E999999"},
