@@ -160,6 +160,11 @@ def _changes(now: dict[str, float], known: dict[str, float]) -> tuple[Quantity, 
     )
 
 
+def told(verdict: Verdict | None, name: str) -> float | None:
+    """The number of a name that a verdict measured; None where it did not."""
+    return fastest((verdict,), name)
+
+
 def fastest(verdicts: Iterable[Verdict | None], name: str) -> float | None:
     """The largest number of a name among verdicts that measured it, whatever they came to; None where none did."""
     values = [

@@ -15,6 +15,7 @@ from lab.load.files import FilesHost, Upset
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.load.network import mountstats
 from lab.machine import Reply
+from lab.serving.crowd import Crowd
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
 from lab.soak.worker import SoakHost
@@ -43,13 +44,19 @@ class LoadHost:
     unused: set[str] = field(default_factory=set)  # devices that nothing on this host stands on
     server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
+    crowd: Crowd = field(default_factory=Crowd)  # what the serving hosts of the rack share
     serving: ServingHost | None = None
     soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets, server=self.server)
         self.serving = ServingHost(
-            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+            self.name,
+            self.boot,
+            self.moved,
+            lambda: self._counters().stdout.decode(),
+            self.flaws,
+            crowd=self.crowd,
         )
 
     def answer(self, line: str) -> Reply | None:
