@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_v
 
 from checks.phrase import say
 from kvgate.certificates import ticket as tickets
-from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, typed
 from kvgate.certificates.envelope import Envelope, seal
+from kvgate.certificates.statement import STATEMENT, Hex, Resource, Text, Time, Word, typed
 from kvgate.certificates.ticket import StartTicket
 from kvgate.errors import Unproven
 
