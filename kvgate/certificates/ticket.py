@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt
 from checks.phrase import say
 from kvgate.certificates import canonical
 from kvgate.certificates import envelope as envelopes
+from kvgate.certificates.decision import SignedTicket
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.statement import Gate, Hex, SignedTicket, Time, Word, typed
+from kvgate.certificates.statement import Gate, Hex, Time, Word, typed
 
 TYPE = "urn:kvgate:start-ticket:v1"
 
