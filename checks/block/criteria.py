@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
+from checks.around.causes import cause
 from checks.block.burst import Watched
 from checks.block.rounds import Round
 from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import steadiness, variation_percent
-from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst

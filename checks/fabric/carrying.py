@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from statistics import median
 
+from checks.around.causes import cause
+from checks.around.facts import Hosts
 from checks.block.criteria import payload_rate
 from checks.block.rounds import Round
 from checks.fabric.exchange import Exchange, Grown, Times
@@ -13,7 +15,6 @@ from checks.nic import counters as nics
 from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
-from checks.surroundings import Hosts, cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from checks.around.causes import cause
 from checks.block.rounds import Round
 from checks.files.integrity import Checked
 from checks.files.loading import Loaded
@@ -12,7 +13,6 @@ from checks.files.saving import Saved
 from checks.parsers.vllm_log import ModelLoad
 from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import variation_percent
-from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict

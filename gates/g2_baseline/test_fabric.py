@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from checks.block.memory import beyond, from_its_disks
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.fabric import carrying
@@ -11,7 +12,7 @@ from checks.fabric.perftest import End, Kind, Run
 from checks.fabric.trials import between, latency, together
 from checks.phrase import say
 from checks.verdict import Verdict
-from kvgate.inventory.subjects import promised
+from kvgate.inventory.subjects import memory, promised
 
 GIB, MIB, G = 2**30, 2**20, 10**9
 #: perftest's words for the memory of an accelerator.
@@ -143,7 +144,10 @@ def test_names_what_limits_the_volume(mount, measure, terms, decide):
         run = _run(mount.rack, Kind.READ, terms["seconds_network"])
         network = measure(between(here[0], there[0], run, terms["rounds"]))
         pattern = Pattern(Way.READ, MIB, 32, terms["seconds"])
-        size = int(terms["size"] * GIB)
+        size = beyond(int(terms["size"] * GIB), memory(mount.rack, mount), terms["beyond"])
         volume = measure(on_file(mount.host, mount.path, mount.filesystem, pattern, size, None, terms["rounds"]))
         sheet = promised(mount.rack, mount.machine, mount.ordered)
-        decide(carrying.bottleneck(network, volume, sheet.read if sheet else None, terms["share"], terms["agreement"]))
+        verdict = carrying.bottleneck(
+            network, volume, sheet.read if sheet else None, terms["share"], terms["agreement"]
+        )
+        decide(from_its_disks(verdict, memory(mount.rack, mount), size))

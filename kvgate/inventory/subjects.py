@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.acceptance import Acceptance, Subject
+from checks.block.memory import ArrayMemory
 from checks.decision import Owed
 from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid, Sheet
 from kvgate.inventory.serving import Arm
@@ -40,6 +41,14 @@ def below(mount: Mount) -> str:
     if mount.filesystem in ("nfs", "nfs4"):
         return "nfs"
     return "local" if mount.arm == "local" else "array"
+
+
+def memory(rack: Rack, mount: Mount) -> ArrayMemory | None:
+    """Memory of the array below a mount; None where none is below it. What the inventory does not tell is not known."""
+    if below(mount) != "array":
+        return None
+    serving = rack.serving
+    return ArrayMemory(None) if serving is None else ArrayMemory(serving.array_cache, serving.array_cache_flushed)
 
 
 def baseline_hosts(rack: Rack) -> frozenset[str]:
