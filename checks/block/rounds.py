@@ -9,7 +9,7 @@ from typing import Any
 from checks.block import burst as bursts
 from checks.block.burst import Burst, Watched, is_path_of
 from checks.block.patterns import Pattern
-from checks.nvme.facts import Health
+from checks.nvme.health import Health
 from checks.parsers.diskstats import Moved
 from checks.parsers.findmnt import Mounted
 from checks.phrase import Phrase, say
