@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.block.patterns import Pattern, Way
-from checks.block.trials import on_file
+from checks.block.patterns import Way
 from checks.files import criteria
 from checks.files.anew import anew
 from checks.files.integrity import Place, by_blocks, by_sums
@@ -14,10 +13,10 @@ from checks.files.probes import engine_log
 from checks.files.saving import checkpoint
 from checks.phrase import joined, say
 from checks.verdict import Verdict
+from gates.g2_baseline.loads import GIB, held, sequential
 from kvgate import reference
-from kvgate.inventory.subjects import below, things
-
-GIB, MIB = 2**30, 2**20
+from kvgate.inventory.references import below
+from kvgate.inventory.subjects import things
 
 
 def _place(mount):
@@ -65,14 +64,6 @@ def _users(mount):
     ]
     units = [f"unit:{one.unit}" for one in controls if one.unit]
     return tuple(dict.fromkeys([*units, *(f"{one.runtime}:{one.container}" for one in controls if one.container)]))
-
-
-def _sequential(mount, terms, way):
-    """The trial of G2.1.2 or G2.1.3 on the same mount: made once, read here too."""
-    serials = [disk.serial for disk in mount.machine.disks if disk.role == "baseline"]
-    serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
-    pattern = Pattern(way, MIB, 32, terms["seconds"])
-    return on_file(mount.host, mount.path, mount.filesystem, pattern, int(terms["size"] * GIB), serial, terms["rounds"])
 
 
 def _model(mount):
@@ -133,15 +124,16 @@ def test_what_was_written_outlives_mount_and_connection(mount, measure, terms, d
 
 @pytest.mark.clause("G2.4.1")
 def test_loads_a_model_cold(mount, measure, terms, decide):
-    loaded, reads = measure(_cold(mount, terms)), measure(_sequential(mount, terms, Way.READ))
-    decide(criteria.loads(loaded, reads, terms["share"], terms["variation"], _published_loads()))
+    loaded, reads = measure(_cold(mount, terms)), measure(sequential(mount, terms, Way.READ))
+    decide(criteria.loads(loaded, reads, terms["share"], held(mount, terms), _published_loads()))
 
 
 @pytest.mark.clause("G2.4.2")
 def test_loads_a_model_faster_than_over_nfs(mount, measure, terms, decide):
     nfs = next(one for one in things(mount.rack) if one.host == mount.host and dict(one.traits).get("below") == "nfs")
     here, there = measure(_cold(mount, terms)), measure(_cold(nfs, terms))
-    decide(criteria.faster_than_nfs(here, there, terms["least"], _published_loads()))
+    both = {"array": held(mount, terms), "nfs": held(nfs, terms)}
+    decide(criteria.faster_than_nfs(here, there, terms["least"], both, _published_loads()))
 
 
 @pytest.mark.clause("G2.4.3")
@@ -161,5 +153,5 @@ def test_engine_loads_its_model_in_time(arm, ask, terms, decide):
 @pytest.mark.clause("G2.5.1")
 def test_saves_a_checkpoint_durably(mount, measure, terms, decide):
     trial = checkpoint(_place(mount), terms["shards"], int(terms["shard"] * GIB), terms["rounds"])
-    saved, writes = measure(trial), measure(_sequential(mount, terms, Way.WRITE))
-    decide(criteria.saves(saved, writes, terms["share"], terms["variation"], _published_save()))
+    saved, writes = measure(trial), measure(sequential(mount, terms, Way.WRITE))
+    decide(criteria.saves(saved, writes, terms["share"], held(mount, terms), _published_save()))
