@@ -200,7 +200,7 @@ def test_what_is_written_is_told_by_the_plan(volume: Place) -> None:
     assert "sync -f" in steps["save"].probe.command()
 
 
-READ = Pattern(Way.READ, MIB, 8, 2, jobs=2, ramp=1)
+READ = Pattern(Way.READ, MIB, 8, 4, jobs=2, ramp=1)
 
 
 def test_a_file_is_written_whole_and_its_rounds_are_read(volume: Place, evidence: Evidence) -> None:
