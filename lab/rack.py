@@ -23,6 +23,7 @@ from lab.load.host import LoadHost
 from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
+from lab.serving.crowd import Crowd
 from lab.soak.faults import EMBEDDED
 from lab.soak.trouble import Trouble as SoakTrouble
 from lab.soak.worker import SoakHost
@@ -96,6 +97,7 @@ def build(
         chosen.append(known[name])
     hosts = []
     server: dict[str, int] = {}
+    crowd = Crowd()
     for ordered in order.rack(nodes, platform, nfs=nfs or any(fault.nfs for fault in chosen)):
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
@@ -105,6 +107,7 @@ def build(
             ordered.name,
             volumes=(LOCAL, ARRAY, *((NFS,) if ordered.nfs else ())),
             server=server,
+            crowd=crowd,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),

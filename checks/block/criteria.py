@@ -11,7 +11,7 @@ from statistics import fmean, median
 from checks.block.references import Reference
 from checks.block.rounds import Round
 from checks.block.validity import Held, cause, doubtful, unsteady
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import steadiness, variation_percent
 from checks.trial import Measured
 from checks.units import show_bytes
@@ -162,7 +162,9 @@ def settled(measured: Measured[Round], held: Held, rule: Settling) -> Verdict:
     if not found.holds(rule.range_percent, rule.rise_percent):
         note = say("not steady after {count} rounds: {cause}", count=len(rates), cause=cause(measured))
         return Verdict.undecided(note, required, shown)
-    return Verdict.of(True, shown, required, "B/s", None, (Quantity("bytes per second", found.mean, "B/s"),))
+    return Verdict.of(
+        True, shown, required, "B/s", measured.remarks(), (Quantity("bytes per second", found.mean, "B/s"),)
+    )
 
 
 def steady(rounds: Sequence[Round], rule: Settling) -> bool:
@@ -193,7 +195,8 @@ def added_latency(near: Measured[Round], far: Measured[Round], most_us: float, h
     local, remote = (median(side) for side in sides)
     shown = say("{added:+.1f} us ({far:.1f} us against {near:.1f} us)", added=remote - local, far=remote, near=local)
     quantity = Quantity("added latency", remote - local, "us")
-    return Verdict.of(remote - local <= most_us, shown, required, "us", None, (quantity,))
+    note = beside(near.remarks(), far.remarks())
+    return Verdict.of(remote - local <= most_us, shown, required, "us", note, (quantity,))
 
 
 def _every(measured: Measured[Round], one: Callable[[Round], Verdict]) -> Verdict:

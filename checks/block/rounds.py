@@ -10,7 +10,6 @@ from checks.block import burst as bursts
 from checks.block.burst import Burst, Watched
 from checks.block.counters import IDLE, NETWORK, Bytes, moved
 from checks.block.patterns import Pattern
-from checks.block.surroundings import Around
 from checks.nvme.facts import Health
 from checks.parsers.findmnt import Mounted
 from checks.phrase import Phrase, say
@@ -41,7 +40,6 @@ class Round:
     device_bytes: int | None
     watched: Watched | Phrase
     celsius: tuple[int | None, int | None]
-    around: Around | None = None
     across: float | None = None
     before: float | None = None
 
@@ -80,7 +78,6 @@ def read(facts: Mapping[str, Any], pattern: Pattern, path: str, size: int, file:
         device_bytes=served,
         watched=say("a network filesystem has no device here") if network else bursts.watched(burst, pattern, device),
         celsius=_heat(facts),
-        around=Around(facts["around before"], facts["around after"]) if "around after" in facts else None,
         across=across / (pattern.seconds + pattern.ramp),
         before=(idle.read + idle.written) / IDLE,
     )

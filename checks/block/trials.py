@@ -11,7 +11,6 @@ from checks.block.filling import extent, filled, whole
 from checks.block.live import rates
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
-from checks.block.surroundings import surroundings
 from checks.lexing import lines
 from checks.nvme import probes as nvme
 from checks.parsers import fio
@@ -78,9 +77,9 @@ def on_file(
             (Step("file", host, extent(file), must=whole(size, filesystem)),),
             *((step,) for step in health("health before")),
             (Step("idle", host, counters.idle(filesystem)),),
-            (Step("counters before", host, counters.counted(filesystem)), Step("around before", host, surroundings())),
+            (Step("counters before", host, counters.counted(filesystem)),),
             (Step("load", host, burst(pattern, file, size)),),
-            (Step("counters after", host, counters.counted(filesystem)), Step("around after", host, surroundings())),
+            (Step("counters after", host, counters.counted(filesystem)),),
             *((step,) for step in health("health after")),
         ),
         clean=(Step("remove", host, removed(folder)),),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from checks import surroundings
 from checks.block.burst import Watched
 from checks.block.rounds import Round
-from checks.block.surroundings import causes
 from checks.ceiling import Ceiling, beyond
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, say
 from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.units import show_bytes
@@ -99,26 +99,9 @@ def cause(measured: Measured[Round]) -> Phrase:
     heat = [one for found in measured.facts for one in found.celsius if one is not None]
     busy = [found.cpu_percent for found in measured.facts if found.cpu_percent is not None]
     seen: list[Phrase] = []
-    if heat and max(heat) - min(heat) >= 5:
+    told = any(look.celsius for hosts in measured.around for one in hosts.values() for look in (one.before, one.after))
+    if heat and not told and max(heat) - min(heat) >= 5:
         seen.append(say("the disk went from {low} to {high} C", low=min(heat), high=max(heat)))
     if busy and max(busy) >= 90:
         seen.append(say("fio needed {cpu:.0f} percent of a core", cpu=max(busy)))
-    watched = [found for found in measured.facts if isinstance(found.watched, Watched)]
-    if any(
-        found.watched.bytes_per_second > 1.05 * found.bytes_per_second
-        for found in watched
-        if isinstance(found.watched, Watched)
-    ):
-        seen.append(say("other load was on the device"))
-    around = [found.around for found in measured.facts if found.around is not None]
-    seen += causes(around)
-    if not seen and all(one.megahertz is None for one in around):
-        return say(
-            "no heat, no other load and no lack of processor was seen; clocks are not shown here; look at the switch"
-        )
-    if not seen:
-        return say(
-            "no heat, no other load, no lack of processor, no slower clock and no error of a link was seen; look at the disk's own "
-            "throttling and the switch"
-        )
-    return joined(seen)
+    return surroundings.cause(measured.around, seen)

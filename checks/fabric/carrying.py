@@ -9,14 +9,16 @@ from statistics import median
 
 from checks.block.references import Reference
 from checks.block.rounds import Round
-from checks.block.validity import Held, cause, doubtful, heading, unsteady
+from checks.block.validity import Held, doubtful, heading, unsteady
+from checks.block.validity import cause as cause_of
 from checks.ceiling import beyond, over_roce, payload_rate
 from checks.fabric.exchange import Exchange, Grown, Times
 from checks.nic import counters as nics
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
 from checks.statistics.steadiness import drift_percent
+from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -46,7 +48,7 @@ def carries(
         wanted=wanted / 1e9, share=share, port=speed * directions / 1e9, best=ceilings[0], small=ceilings[1],
     )  # fmt: skip
     rates = [one.bits for one in measured.facts]
-    if untold := _impossible(measured, speed, directions) or _disagree(rates, agreement, drift):
+    if untold := _impossible(measured, speed, directions) or _disagree(measured, agreement, drift):
         return Verdict.undecided(untold, required, _rates(measured))
     return Verdict.of(
         median(rates) >= wanted, _rates(measured), required, "b/s", measured.remarks(),
@@ -60,15 +62,17 @@ def as_fast_from_accelerators(
     """The rate from the accelerators' memory is at least ``share`` of that from the host's; ``speed`` of the port in bits a second."""
     required = say("at least {share:.0%} of the rate from the host's memory", share=share)
     rates = [[one.bits for one in side.facts] for side in (host, card)]
-    for side, measured in zip(rates, (host, card), strict=True):
-        if untold := _impossible(measured, speed) or _disagree(side, agreement, drift):
+    for measured in (host, card):
+        if untold := _impossible(measured, speed) or _disagree(measured, agreement, drift):
             return Verdict.undecided(untold, required, _rates(measured))
     here, there = (median(side) for side in rates)
     shown = say(
         "{there:.1f} Gb/s against {here:.1f} Gb/s ({share:.0%})", there=there / 1e9, here=here / 1e9, share=there / here
     )
     quantity = Quantity("bits per second", there, "b/s")
-    return Verdict.of(there >= share * here, shown, required, "b/s", card.remarks(), (quantity,))
+    return Verdict.of(
+        there >= share * here, shown, required, "b/s", beside(host.remarks(), card.remarks()), (quantity,)
+    )
 
 
 def answers_within(measured: Measured[Times], typical: float, p999: float, drift: float) -> Verdict:
@@ -77,12 +81,12 @@ def answers_within(measured: Measured[Times], typical: float, p999: float, drift
     if len(measured.facts) < 2:
         return Verdict.undecided(say("{count} rounds, wanted at least 2", count=len(measured.facts)), required)
     times = [one.typical for one in measured.facts]
-    if untold := heading(drift_percent(times), drift, len(times), _look):
+    if untold := heading(drift_percent(times), drift, len(times), partial(cause, measured.around)):
         return Verdict.undecided(untold, required)
     middle, late = (median([getattr(one, name) for one in measured.facts]) for name in ("typical", "p999"))
     shown = say("typically {middle:.2f} us, {late:.2f} us at 99.9 %", middle=middle, late=late)
     quantities = (Quantity("typical latency", middle, "us"), Quantity("p99.9 latency", late, "us"))
-    return Verdict.of(middle <= typical and late <= p999, shown, required, "us", None, quantities)
+    return Verdict.of(middle <= typical and late <= p999, shown, required, "us", measured.remarks(), quantities)
 
 
 def nothing_lost(rounds: Sequence[Measured[Exchange]], allowed: int) -> Verdict:
@@ -154,7 +158,7 @@ def shared_fairly(
     if (why := _impossible(measured, speed)) is not None:
         apart = say("{why}; or the clients did not run at the same time", why=why)
         return Verdict.undecided(apart, required, _rates(measured))
-    if untold := _disagree(rates, agreement, drift):
+    if untold := _disagree(measured, agreement, drift):
         return Verdict.undecided(untold, required, _rates(measured))
     part = payload_rate(speed, 4096) * 8 / count
     slowest = min((flow for one in measured.facts for flow in one.flows), key=lambda flow: flow.bits)
@@ -179,10 +183,10 @@ def bottleneck(
     ``disks`` is a Phrase where nobody declared what they promise; ``speed`` of the narrower port in bits a second.
     """
     required = say("at least {share:.0%} of the lesser of network and disks", share=share)
-    if untold := _impossible(network, speed) or _disagree([one.bits for one in network.facts], agreement, held.drift):
+    if untold := _impossible(network, speed) or _disagree(network, agreement, held.drift):
         return Verdict.undecided(untold, required, _rates(network))
     given = [one.bytes_per_second for one in volume.facts]
-    if untold := doubtful(volume, held) or unsteady(given, held, partial(cause, volume)):
+    if untold := doubtful(volume, held) or unsteady(given, held, partial(cause_of, volume)):
         return Verdict.undecided(untold, required)
     carried, got = median([one.bits for one in network.facts]) / 8, median(given)
     sheet = None if isinstance(disks, Phrase) else disks.rate
@@ -195,12 +199,15 @@ def bottleneck(
     if got < share * narrow and isinstance(disks, Phrase):
         return Verdict.undecided(disks, required, shown)
     if got < share * narrow:
-        note = say("neither network nor disks are the limit: target, driver, queues or the filesystem are")
+        note: Phrase | None = say(
+            "neither network nor disks are the limit: target, driver, queues or the filesystem are"
+        )
     elif narrow is carried or narrow == carried:
         note = say("the network is the limit")
     else:
         note = say("the disks are the limit")
     quantity = Quantity("share of the narrowest part", got / narrow, "share")
+    note = beside(note, network.remarks(), volume.remarks())
     return Verdict.of(got >= share * narrow, shown, required, "B/s", note, (quantity,))
 
 
@@ -250,19 +257,16 @@ def _impossible(measured: Measured[Exchange], speed: float, directions: int = 1)
     return beyond([one.bits / 8 for one in measured.facts], port)
 
 
-def _look() -> Phrase:
-    return say("look for other traffic on port and switch, and for heat")
-
-
-def _disagree(rates: Sequence[float], agreement: float, drift: float) -> Phrase | None:
+def _disagree(measured: Measured[Exchange], agreement: float, drift: float) -> Phrase | None:
+    rates = [one.bits for one in measured.facts]
     if len(rates) < 2:
         return say("{count} rounds, wanted at least 2", count=len(rates))
     if min(rates) < agreement * max(rates):
         return say(
-            "the slowest round has {share:.1%} of the fastest, wanted {wanted:.0%}: look for other traffic on port and switch",
-            share=min(rates) / max(rates), wanted=agreement,
+            "the slowest round has {share:.1%} of the fastest, wanted {wanted:.0%}: look for other traffic on port and switch; {cause}",
+            share=min(rates) / max(rates), wanted=agreement, cause=cause(measured.around),
         )  # fmt: skip
-    return heading(drift_percent(rates), drift, len(rates), _look)
+    return heading(drift_percent(rates), drift, len(rates), partial(cause, measured.around))
 
 
 def _rates(measured: Measured[Exchange]) -> Phrase:

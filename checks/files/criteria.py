@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from statistics import median
 
 from checks.block.rounds import Round
-from checks.block.validity import Held, cause, doubtful, unsteady
+from checks.block.validity import Held, doubtful, unsteady
+from checks.block.validity import cause as cause_of
 from checks.ceiling import beyond
 from checks.files.integrity import Checked
 from checks.files.loading import Loaded
 from checks.files.saving import Saved
 from checks.parsers.vllm_log import ModelLoad
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, beside, joined, say
+from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict
@@ -37,7 +39,8 @@ def intact(measured: Measured[Checked], unproven: Phrase | None = None) -> Verdi
     )  # fmt: skip
     if got != put or not put:
         return Verdict.undecided(say("not everything that was written was verified"), required, shown)
-    return Verdict.of(True, shown, required, "B", unproven, (Quantity("bytes verified", got, "B"),))
+    found = (Quantity("bytes verified", got, "B"),)
+    return Verdict.of(True, shown, required, "B", beside(unproven, measured.remarks()), found)
 
 
 def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdict:
@@ -56,15 +59,15 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
     how = say("unmounted, connected anew ({count} controllers) and mounted again", count=min(counts, default=0))
     shown = joined([found.measured, how if fabric else say("unmounted and mounted again")])
     open_ = say("whether the connection was a new one, and that not the server's memory answered, is not proven")
-    return Verdict.of(True, shown, found.required, "B", None if fabric else open_, found.quantities)
+    remarks = beside(None if fabric else open_, measured.remarks())
+    return Verdict.of(True, shown, found.required, "B", remarks, found.quantities)
 
 
 def loads(
     measured: Measured[Loaded], reads: Measured[Round], share: float, held: Held, context: Phrase | None
 ) -> Verdict:
     """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that are held to the same."""
-    rates = [one.bytes / one.seconds for one in measured.facts]
-    return _beside_fio(rates, reads, share, held, context, [one.seconds for one in measured.facts])
+    return _beside_fio(measured, reads, share, held, context)
 
 
 def saves(
@@ -75,13 +78,13 @@ def saves(
         return Verdict.of(
             False, say("{wrong}", wrong=bad.wrong), say("all bytes written come back as they were written")
         )
-    rates = [one.bytes / one.seconds for one in measured.facts]
-    return _beside_fio(rates, writes, share, held, context, [one.seconds for one in measured.facts])
+    return _beside_fio(measured, writes, share, held, context)
 
 
 def _beside_fio(
-    rates: Sequence[float], fio: Measured[Round], share: float, held: Held, context: Phrase | None, seconds: Sequence[float]
-) -> Verdict:  # fmt: skip
+    measured: Measured[Loaded] | Measured[Saved], fio: Measured[Round], share: float, held: Held, context: Phrase | None
+) -> Verdict:
+    rates, seconds = [one.bytes / one.seconds for one in measured.facts], [one.seconds for one in measured.facts]
     reference = [one.bytes_per_second for one in fio.facts]
     if not reference or not rates:
         return Verdict.undecided(say("no round was measured"), say("at least {share:.0%} of fio's rate", share=share))
@@ -94,16 +97,17 @@ def _beside_fio(
         "{rate}/s, {seconds:.1f} s, over {count} rounds",
         rate=show_bytes(int(median(rates))), seconds=median(seconds), count=len(rates),
     )  # fmt: skip
-    why = doubtful(fio, held) or unsteady(reference, held, partial(cause, fio)) or _own(rates, held)
-    if why is not None:
+    if why := doubtful(fio, held) or unsteady(reference, held, partial(cause_of, fio)) or _own(measured, held):
         return Verdict.undecided(why, required, shown)
     quantities = (Quantity("bytes per second", median(rates), "B/s"), Quantity("seconds", median(seconds), "s"))
-    return Verdict.of(median(rates) >= wanted, shown, required, "B/s", context, quantities)
+    remarks = beside(context, measured.remarks(), fio.remarks())
+    return Verdict.of(median(rates) >= wanted, shown, required, "B/s", remarks, quantities)
 
 
-def _own(rates: Sequence[float], held: Held) -> Phrase | None:
+def _own(measured: Measured[Loaded] | Measured[Saved], held: Held) -> Phrase | None:
     """Say why rates of whole files may not stand, or None."""
-    return beyond(rates, held.ceiling) or unsteady(rates, held, lambda: say("look for heat and for other load"))
+    rates = [one.bytes / one.seconds for one in measured.facts]
+    return beyond(rates, held.ceiling) or unsteady(rates, held, partial(cause, measured.around))
 
 
 def faster_than_nfs(
@@ -117,8 +121,8 @@ def faster_than_nfs(
     sides = [[one.bytes / one.seconds for one in side.facts] for side in (array, nfs)]
     if any(len(side) < 2 for side in sides):
         return Verdict.undecided(say("fewer than two rounds of one side"), required)
-    for rates, its in zip(sides, (held["array"], held["nfs"]), strict=True):
-        if (why := _own(rates, its)) is not None:
+    for side, its in ((array, held["array"]), (nfs, held["nfs"])):
+        if (why := _own(side, its)) is not None:
             return Verdict.undecided(why, required)
     here, there = (median(side) for side in sides)
     shown = say(
@@ -126,7 +130,8 @@ def faster_than_nfs(
         here=show_bytes(int(here)), there=show_bytes(int(there)), ratio=here / there,
     )  # fmt: skip
     quantity = Quantity("times as fast as NFS", here / there, "")
-    return Verdict.of(here >= least * there, shown, required, note=context, quantities=(quantity,))
+    note = beside(context, array.remarks(), nfs.remarks())
+    return Verdict.of(here >= least * there, shown, required, note=note, quantities=(quantity,))
 
 
 def engine_loaded(found: ModelLoad, most: float, context: Phrase | None) -> Verdict:

@@ -44,8 +44,9 @@ class Trouble:
     ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid
     out and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow many small
     requests; ``jobs`` is how many jobs fio runs whatever it was asked. ``stderr``/``status``/``error`` are
-    how fio ends; ``clock`` is the share of the processors' clock, ``throttled`` and ``flaps`` what each run adds to their
-    counters; ``short`` the share of its time that it ran; ``killed`` prints nothing.
+    how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and ``lost`` what each round
+    adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
+    the share of its time that it ran; ``killed`` prints nothing.
     """
 
     on: str = ""
@@ -75,6 +76,13 @@ class Trouble:
     clock: float = 1.0
     throttled: int = 0
     flaps: int = 0
+    lost: int = 0
+    warmer: int = 0
+
+    @property
+    def around(self) -> bool:
+        """Whether it is seen beside loads, whatever they measure."""
+        return self.clock < 1 or bool(self.throttled or self.flaps or self.lost or self.warmer)
 
     def applies(self, device: str, run: int) -> bool:
         """Whether this run on this device is touched."""
