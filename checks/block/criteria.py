@@ -38,7 +38,7 @@ def same_version(versions: Mapping[str, str]) -> Verdict:
 def repeatable(measured: Measured[Round], held: Held) -> Verdict:
     """The rounds are possible, undisturbed, and agree well enough to stand as a baseline: :class:`Held` says how well."""
     required = say(
-        "rounds that vary by at most {most:g} % and do not go one way by {drift:g} % a round",
+        "rounds that vary by at most {most:g} percent and do not go one way by {drift:g} percent in each",
         most=held.variation, drift=held.drift,
     )  # fmt: skip
     shown = _rates(measured)
@@ -118,7 +118,7 @@ def device_agrees(measured: Measured[Round], tolerance: float, held: Held) -> Ve
         off = round(100 * (found.watched.bytes_per_second / found.bytes_per_second - 1), 6)
         across = round(100 * max(found.watched.other, found.across or 0.0) / found.bytes_per_second, 6)
         shown = say(
-            "{device}: {seen}/s by iostat, {said}/s by fio ({off:+.1f} %), {across:.1f} % the other way",
+            "{device}: {seen}/s by iostat, {said}/s by fio ({off:+.1f} percent), {across:.1f} percent the other way",
             device=found.device, seen=show_bytes(int(found.watched.bytes_per_second)),
             said=show_bytes(int(found.bytes_per_second)), off=off, across=across,
         )  # fmt: skip

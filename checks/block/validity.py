@@ -78,7 +78,7 @@ def unsteady(values: Sequence[float], held: Held, cause: Callable[[], Phrase]) -
         return say("{why}", why=str(error))
     if variation > held.variation:
         return say(
-            "the rounds vary by {variation:.1f} %, wanted at most {most:g} %: {cause}",
+            "the rounds vary by {variation:.1f} percent, wanted at most {most:g}: {cause}",
             variation=variation, most=held.variation, cause=cause(),
         )  # fmt: skip
     return heading(drift, held.drift, len(values), cause)
@@ -89,7 +89,7 @@ def heading(drift: float, most: float, count: int, cause: Callable[[], Phrase]) 
     if abs(drift) < most:
         return None
     return say(
-        "not at its level: each of {count} rounds gives {drift:+.1f} % on the one before, wanted less than {most:g} %: {cause}",
+        "not at its level: each of {count} rounds gives {drift:+.1f} percent on the one before, wanted less than {most:g}: {cause}",
         count=count, drift=drift, most=most, cause=cause(),
     )  # fmt: skip
 

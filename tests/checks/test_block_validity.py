@@ -18,8 +18,8 @@ from tests.checks.test_block_criteria import GB, HELD, RULE, THREE, a_round, aga
 @pytest.mark.parametrize(
     ("rates", "why"),
     [
-        ((6.0, 5.94, 5.88), "each of 3 rounds gives -1.0 % on the one before"),
-        ((5.88, 5.94, 6.0), "each of 3 rounds gives +1.0 % on the one before"),
+        ((6.0, 5.94, 5.88), "each of 3 rounds gives -1.0 percent on the one before"),
+        ((5.88, 5.94, 6.0), "each of 3 rounds gives +1.0 percent on the one before"),
         ((6.0, 5.94, 5.95, 5.88, 5.82), "not at its level"),
         ((6.0, 5.88, 5.94), ""),
         ((6.0, 5.98, 5.96), ""),

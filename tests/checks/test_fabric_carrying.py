@@ -362,4 +362,4 @@ def test_rates_that_fall_by_one_percent_a_run_are_not_at_their_level() -> None:
     assert outcome(carrying.carries(shaking, 100 * G, 0.95, 0.97, 0.5)) is Outcome.PASS
     verdict = carrying.carries(falling, 100 * G, 0.95, 0.97, 0.5)
     assert outcome(verdict) is Outcome.UNDECIDED
-    assert "each of 3 rounds gives -1.0 % on the one before" in str(verdict.note)
+    assert "each of 3 rounds gives -1.0 percent on the one before" in str(verdict.note)
