@@ -17,8 +17,7 @@ ROCE = 82
 TCP = 78
 #: IP and TCP within the MTU.
 _WITHIN = 40
-#: What every NVMe request costs in the direction of its data, at least: the completion of a read, and a write's command is longer;
-#: in a frame of its own.
+#: What every NVMe request costs beside its data, at least: the completion of a read, in a frame of its own; a write's command is longer.
 _COMPLETION = 16
 #: Share of a lane's transfers that is data: 8b/10b up to generation 2, 128b/130b from 3 on.
 _CODED = {1: 0.8, 2: 0.8}
@@ -77,7 +76,7 @@ def narrowest(ceilings: Sequence[Ceiling], block: int = 0) -> Ceiling:
 def beyond(rates: Sequence[float], ceiling: Ceiling | Phrase, block: int = 0) -> Phrase | None:
     """Say that one of ``rates`` (bytes a second of data) is more than can be carried, or why that cannot be told; None: all can be.
 
-    The one judge of rates that are physically impossible: everything measured over a port, a link or a slot comes by here.
+    The one judge of rates that are impossible: everything measured over a port, a link or a slot comes by here.
     ``ceiling`` is a Phrase where nobody declared what carries the data: what to declare.
     """
     if isinstance(ceiling, Phrase):

@@ -11,29 +11,22 @@ from checks.block.filling import extent, filled, whole
 from checks.block.live import rates
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
+from checks.block.space import FOLDER, made, removed, room
 from checks.lexing import lines
 from checks.nvme import probes as nvme
 from checks.parsers import fio
-from checks.parsers.df import Space
 from checks.parsers.fio import FioRun
-from checks.phrase import Phrase, say
+from checks.phrase import say
 from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
 from checks.statistics.steadiness import level
 from checks.trial import Step, Trial
-from checks.units import show_bytes
-
-#: Folder below a mount that loads make and remove; nothing else is ever removed.
-FOLDER = ".kvgate-load"
 
 #: Bytes a second that laying out is given at least, to tell a slow disk from one that hangs.
 _SLOWEST = 100 * 10**6
 
 #: Bytes a second that laying out is planned with, for whoever shows progress.
 PACE = 10**9
-
-#: Space that stays free beside the file, as a share of it.
-_SPARE = 0.1
 
 
 def version() -> Probe[str]:
@@ -99,34 +92,6 @@ def kv_read(block: int, depth: int, seconds: int) -> Pattern:
     return Pattern(Way.RANDREAD, block, depth, seconds)
 
 
-def room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
-    """Return what looks at the space of a mount and says why ``size`` bytes do not fit, or None."""
-
-    def must(found: tuple[Space, ...]) -> Phrase | None:
-        here = next((one for one in found if one.target == path), None)
-        if here is None or here.available is None:
-            return say("the free space of {path} is not known", path=path)
-        wanted = int(size * (1 + _SPARE))
-        if here.available < wanted:
-            free = show_bytes(here.available)
-            return say("{path} has {free} free, wanted {wanted}", path=path, free=free, wanted=show_bytes(wanted))
-        return None
-
-    return must
-
-
-def made(folder: str) -> Probe[str]:
-    """Make the folder of a load; one that is there already stays as it is."""
-    return Probe("load-folder", ("mkdir", "-p", "-m", "700", "--", folder), _nothing, level=Level.LOAD)
-
-
-def removed(folder: str) -> Probe[str]:
-    """Remove the folder of a load. Raises ValueError for any other folder."""
-    if not folder.endswith(f"/{FOLDER}"):
-        raise ValueError(f"found {folder!r}, wanted a folder named {FOLDER}: nothing else is removed")
-    return Probe("load-removed", ("rm", "-rf", "--one-file-system", "--", folder), _nothing, 300.0, level=Level.LOAD)
-
-
 def _laid(file: str, size: int, fills: int) -> Probe[FioRun]:
     limit = 120.0 + fills * size / _SLOWEST
     return Probe("fio-lay-out", lay_out(file, size, fills), fio.parse, limit, level=Level.LOAD)
@@ -134,10 +99,6 @@ def _laid(file: str, size: int, fills: int) -> Probe[FioRun]:
 
 def _level(found: Sequence[Round]) -> bool:
     return level([one.bytes_per_second for one in found])
-
-
-def _nothing(text: str) -> str:
-    return text
 
 
 def _version(text: str) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 from checks.block import rounds
 from checks.block.filling import filled
 from checks.block.live import rates
-from checks.block.trials import PACE, made, removed, room
+from checks.block.space import made, removed, room
+from checks.block.trials import PACE
 from checks.files import proof
 from checks.files.integrity import Place
 from checks.lexing import lines

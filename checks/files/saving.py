@@ -10,7 +10,7 @@ from typing import Any
 
 from checks.block import rounds
 from checks.block.live import rates
-from checks.block.trials import made, removed, room
+from checks.block.space import made, removed, room
 from checks.files import proof
 from checks.files.integrity import BLOCKS, Place, verified, written
 from checks.files.loading import SHORTEST

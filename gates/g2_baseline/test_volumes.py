@@ -7,22 +7,15 @@ import pytest
 from checks.block import criteria
 from checks.block.patterns import Way
 from checks.block.trials import version
-from checks.phrase import say
-from checks.verdict import Verdict, worst
+from checks.verdict import worst
 from gates.g2_baseline.loads import (
-    KIB,
     MIB,
     G,
     held,
     load,
-    random_reads,
-    random_writes,
     reference,
     sequential,
-    settling,
-    share_of,
 )
-from kvgate.inventory.subjects import things
 
 
 @pytest.mark.clause("G2.1.1")
@@ -65,18 +58,6 @@ def test_reads_thirty_two_kv_chunks_at_a_time_repeatably(mount, measure, terms, 
     _kv_reads(mount, measure, terms, decide)
 
 
-@pytest.mark.clause("G2.1.7")
-def test_answers_a_single_read_in_time(mount, measure, terms, decide):
-    measured = measure(load(mount, terms, Way.RANDREAD, 4 * KIB, 1))
-    decide(criteria.answers_within(measured, terms["percent"], terms["most"], held(mount, terms, 4 * KIB)))
-
-
-@pytest.mark.clause("G2.1.8")
-def test_comes_to_a_steady_state_of_random_writes(mount, measure, terms, decide):
-    measured = measure(random_writes(mount, terms))
-    decide(criteria.settled(measured, held(mount, terms, 4 * KIB), settling(terms)))
-
-
 @pytest.mark.clause("G2.1.9")
 def test_device_saw_what_fio_reports(mount, measure, terms, decide):
     both = [measure(sequential(mount, terms, way)) for way in (Way.READ, Way.WRITE)]
@@ -94,30 +75,3 @@ def test_client_is_not_what_was_measured(mount, measure, terms, decide):
 def test_reads_over_nfs_repeatably(mount, measure, terms, decide):
     measured = measure(sequential(mount, terms, Way.READ))
     decide(criteria.repeatable(measured, held(mount, terms)))
-
-
-@pytest.mark.clause("G2.1.12")
-def test_adds_little_to_a_single_read(mount, measure, terms, decide):
-    near = next(
-        (one for one in things(mount.rack) if one.host == mount.host and dict(one.traits).get("below") == "local"), None
-    )
-    if near is None:
-        decide(Verdict.undecided(say("{host} has no local disk in the inventory to compare with", host=mount.host)))
-    else:
-        local, remote = (measure(load(one, terms, Way.RANDREAD, 4 * KIB, 1)) for one in (near, mount))
-        both = {"near": held(near, terms, 4 * KIB), "far": held(mount, terms, 4 * KIB)}
-        decide(criteria.added_latency(local, remote, terms["most"], both))
-
-
-@pytest.mark.clause("G2.1.14")
-def test_reads_at_random_as_fast_as_ordered(mount, measure, terms, decide):
-    measured = measure(random_reads(mount, terms))
-    share = share_of(mount, terms)
-    decide(criteria.carries(measured, reference(mount, "random_read"), share, held(mount, terms, 4 * KIB)))
-
-
-@pytest.mark.clause("G2.1.15")
-def test_writes_at_random_as_fast_as_ordered(mount, measure, terms, decide):
-    measured = measure(random_writes(mount, terms))
-    limits = (share_of(mount, terms), held(mount, terms, 4 * KIB), settling(terms))
-    decide(criteria.carries_settled(measured, reference(mount, "random_write"), *limits))
