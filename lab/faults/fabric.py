@@ -108,10 +108,10 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fabric-beyond-its-port", "perftest tells a fifth more than the node's port can carry: another port or another unit",
-        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.9"}, load=(Cable(factor=1.2),),
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.7", "G2.2.8", "G2.2.9"}, load=(Cable(factor=1.2),),
     ),
     Fault(
         "fabric-fades", "rates over the node's port fall by 1 % from run to run",
-        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(decay=0.01),),
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.9"}, load=(Cable(decay=0.01),),
     ),
 )  # fmt: skip

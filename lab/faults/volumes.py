@@ -47,12 +47,12 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-unsteady", "rates of the array's volume differ by a fifth from round to round",
-        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.1.14", "G2.2.9", "G2.4.1", "G2.5.1"},
+        "node-01", undecided=_ARRAY - {"G2.1.9", "G2.1.10"},
         load=(Trouble("nvme1n1", noise=0.2),),
     ),
     Fault(
         "volume-link-flaps", "the node's storage link comes and goes while the array's volume is loaded, and its RoCE port loses packets",
-        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.1.14", "G2.2.9", "G2.4.1", "G2.5.1"},
+        "node-01", undecided=_ARRAY - {"G2.1.9", "G2.1.10"},
         load=(Trouble("nvme1n1", noise=0.2, flaps=1, lost=40),),
     ),
     Fault(
