@@ -24,7 +24,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fabric-unsteady", "rates over the node's port differ by a tenth from run to run",
-        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(noise=0.12),),
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(noise=0.11),),
     ),
     Fault(
         "fabric-node-throttles", "the node's processors are throttled for heat while its port is loaded, and its rates differ by a tenth",
