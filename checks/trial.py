@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from checks.around.causes import seen
+from checks.around.facts import Hosts
 from checks.phrase import Phrase, joined, say
 from checks.probe import Level, Probe
-from checks.surroundings import Hosts, seen
 from checks.verdict import Verdict
 
 Fact = TypeVar("Fact")

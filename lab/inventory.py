@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from string import Template
@@ -50,10 +51,13 @@ def text(
     address: str = "127.0.0.1",
     concurrencies: Sequence[int] = (),
     driver: str = "",
+    *,
+    containers: bool = False,
 ) -> str:
     """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
 
-    ``concurrencies`` of the workload; without one nothing is served. ``driver`` is the load tool, empty for kvgate's own client.
+    ``concurrencies`` of the workload; without one nothing is served. ``driver`` is the load tool, empty for kvgate's own client;
+    ``containers``: engines are containers of the units' names.
     """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
@@ -67,7 +71,8 @@ def text(
         parts.append(_form(ordered.role, **values))
     nodes = [ordered for ordered, _, _ in hosts if ordered.role == "node"]
     if concurrencies:
-        parts.append(_serving(concurrencies, driver, nodes))
+        served = _serving(concurrencies, driver, nodes)
+        parts.append(re.sub(r"\{unit: (\S+)\.service\}", r"{container: \1}", served) if containers else served)
     verify = [f"{{host: {one.name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for one in nodes]
     parts.append(_form("soak", verify=", ".join(verify)))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))

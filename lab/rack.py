@@ -64,6 +64,7 @@ class VirtualHost:
     skew: float = 0.0
     connections: int = 0  # how often somebody connected
     driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
+    containers: bool = False  # engines are ordered as containers, where a fault needs them
 
     @property
     def name(self) -> str:
@@ -87,13 +88,14 @@ def build(
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
     for name in faults:
+        if name not in known and name not in soaked:
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
+        wanted = soaked[name].platform if name in soaked else known[name].platform
+        if wanted not in ("", platform):
+            raise ValueError(f"fault {name!r} needs nodes of platform {wanted}, this rack has {platform}")
         if name in soaked:
             upset += soaked[name].troubles
             continue
-        if name not in known:
-            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
-        if known[name].platform not in ("", platform):
-            raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
     hosts = []
     server: dict[str, int] = {}
@@ -122,7 +124,8 @@ def build(
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
         driver = next((fault.driver for fault in hits if fault.driver), "")
-        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver))
+        held = any(fault.containers for fault in hits)
+        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held))
     return hosts
 
 
@@ -286,7 +289,8 @@ class EmbeddedRack:
         from lab.inventory import text
 
         hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
-        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts))
+        held = any(host.containers for host in self.hosts)
+        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts), containers=held)
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

@@ -10,7 +10,7 @@ from checks.block import burst as bursts
 from checks.block.burst import Burst, Watched
 from checks.block.counters import IDLE, NETWORK, Bytes, moved
 from checks.block.patterns import Pattern
-from checks.nvme.facts import Health
+from checks.nvme.health import Health
 from checks.parsers.findmnt import Mounted
 from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from checks import surroundings
+from checks.around import causes
 from checks.block.burst import Watched
 from checks.block.rounds import Round
 from checks.ceiling import Ceiling, beyond
@@ -104,4 +104,4 @@ def cause(measured: Measured[Round]) -> Phrase:
         seen.append(say("the disk went from {low} to {high} C", low=min(heat), high=max(heat)))
     if busy and max(busy) >= 90:
         seen.append(say("fio needed {cpu:.0f} percent of a core", cpu=max(busy)))
-    return surroundings.cause(measured.around, seen)
+    return causes.cause(measured.around, seen)

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain
 from statistics import median
 
+from checks.around.causes import cause
 from checks.block.references import Reference
 from checks.block.rounds import Round
 from checks.block.validity import Held, doubtful, heading, unsteady
@@ -18,7 +19,6 @@ from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
 from checks.statistics.steadiness import drift_percent
-from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst

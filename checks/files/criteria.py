@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from statistics import median
 
+from checks.around.causes import cause
 from checks.block.rounds import Round
 from checks.block.validity import Held, doubtful, unsteady
 from checks.block.validity import cause as cause_of
@@ -15,7 +16,6 @@ from checks.files.loading import Loaded
 from checks.files.saving import Saved
 from checks.parsers.vllm_log import ModelLoad
 from checks.phrase import Phrase, beside, joined, say
-from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict

@@ -30,8 +30,8 @@ _SETTINGS = (
     f": kvgate serving settings; {SHOW}"
     "way=$1; name=$2; runtime=$3; port=$4; url=$5; model=$6; python=$7; "
     'case $way in unit) pid=$(systemctl show -p MainPID --value -- "$name");; '
-    """container) pid=$("$runtime" inspect -f '{{.State.Pid}}' "$name" 2>/dev/null); """
-    """show image "$runtime" inspect -f '{{.Image}}' "$name";; """
+    """container) pid=$("$runtime" container inspect -f '{{.State.Pid}}' "$name" 2>/dev/null); """
+    """show image "$runtime" container inspect -f '{{.Image}}' "$name";; """
     """*) pid=$(ss -Hltnp "sport = :$port" 2>/dev/null | sed -n 's/.*pid=\\([0-9]*\\).*/\\1/p' | head -n 1);; esac; """
     'told pid 0 "${pid:-0}"; root=/proc/$pid/root; '
     """argv() { tr '\\0' '\\n' <"/proc/$pid/cmdline" | """
@@ -105,7 +105,7 @@ def compared(told: Settings, site: Site) -> dict[str, str | None]:
         "accelerator.runtime": _text(told, "runtime") or packages.get("torch"),
     }
     if "image" in told.sections:
-        kept["engine.image"] = _text(told, "image")
+        kept["engine.image"] = _digest(_text(told, "image"))
     for name in sorted(environment):
         if name in site.environment or _ENVIRONMENT.match(name):
             kept[f"environment.{name}"] = environment[name]
@@ -138,6 +138,12 @@ def ordered(kept: Mapping[str, str | None], site: Site) -> tuple[Phrase, ...]:
 def _text(told: Settings, name: str) -> str | None:
     section = told.sections.get(name)
     return section.text.strip() if section is not None and section.good else None
+
+
+def _digest(image: str | None) -> str | None:
+    """The digest that a container was made from. A name alone, which nerdctl tells, may have meant another image by then."""
+    found = re.fullmatch(r"(?:\S+@)?(?:sha256:)?([0-9a-f]{64})", image or "", re.ASCII)
+    return f"sha256:{found[1]}" if found else None
 
 
 def _lines(told: Settings, name: str) -> list[str] | None:

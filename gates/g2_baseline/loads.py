@@ -6,11 +6,13 @@ from functools import partial
 
 from checks.block import criteria
 from checks.block.criteria import Settling
+from checks.block.memory import beyond, from_its_disks
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.block.validity import Held
 from kvgate.inventory import references
 from kvgate.inventory.references import below
+from kvgate.inventory.subjects import memory
 
 GIB, MIB, KIB, G = 2**30, 2**20, 2**10, 10**9
 
@@ -20,8 +22,19 @@ def load(mount, terms, way, block, depth, jobs=1, **more):
     serials = [disk.serial for disk in mount.machine.disks if disk.role == "baseline"]
     serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
     pattern = Pattern(way, block, depth, terms["seconds"], jobs)
-    size = int(terms["size"] * GIB)
-    return on_file(mount.host, mount.path, mount.filesystem, pattern, size, serial, terms["rounds"], **more)
+    return on_file(
+        mount.host, mount.path, mount.filesystem, pattern, working_set(mount, terms), serial, terms["rounds"], **more
+    )
+
+
+def working_set(mount, terms):
+    """Bytes of a working set: more than were agreed where they would not exceed the array's memory."""
+    return beyond(int(terms["size"] * GIB), memory(mount.rack, mount), terms.get("beyond", 0))
+
+
+def told(mount, terms, verdict):
+    """A verdict with what the array's memory leaves open of it."""
+    return from_its_disks(verdict, memory(mount.rack, mount), working_set(mount, terms))
 
 
 def sequential(mount, terms, way):

@@ -10,7 +10,7 @@ from checks.fabric.perftest import End, Kind, Run
 from checks.fabric.trials import between, latency, together
 from checks.phrase import say
 from checks.verdict import Verdict
-from gates.g2_baseline.loads import G, disks, held, sequential
+from gates.g2_baseline.loads import G, disks, held, sequential, told
 
 #: perftest's words for the memory of an accelerator.
 CARD = {"rocm": "--use_rocm=0", "nvidia": "--use_cuda=0", "ascend": ""}
@@ -145,4 +145,5 @@ def test_names_what_limits_the_volume(mount, measure, terms, decide):
         volume = measure(sequential(mount, terms, Way.READ))
         narrower = min(here[0].speed, there[0].speed)
         limits = (terms["share"], terms["agreement"], held(mount, terms))
-        decide(carrying.bottleneck(network, volume, disks(mount), narrower, *limits))
+        verdict = carrying.bottleneck(network, volume, disks(mount), narrower, *limits)
+        decide(told(mount, terms, verdict))

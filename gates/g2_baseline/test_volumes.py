@@ -15,6 +15,7 @@ from gates.g2_baseline.loads import (
     load,
     reference,
     sequential,
+    told,
 )
 
 
@@ -27,20 +28,21 @@ def test_every_node_measures_with_the_same_fio(rack, ask, decide):
 @pytest.mark.clause("G2.1.2")
 def test_reads_as_fast_as_ordered(mount, measure, terms, decide):
     measured = measure(sequential(mount, terms, Way.READ))
-    decide(criteria.carries(measured, reference(mount, "read"), terms["share"], held(mount, terms)))
+    decide(told(mount, terms, criteria.carries(measured, reference(mount, "read"), terms["share"], held(mount, terms))))
 
 
 @pytest.mark.clause("G2.1.3")
 def test_writes_as_fast_as_ordered(mount, measure, terms, decide):
     measured = measure(sequential(mount, terms, Way.WRITE))
-    decide(criteria.carries(measured, reference(mount, "write"), terms["share"], held(mount, terms)))
+    verdict = criteria.carries(measured, reference(mount, "write"), terms["share"], held(mount, terms))
+    decide(told(mount, terms, verdict))
 
 
 def _kv_reads(mount, measure, terms, decide):
     block = int(terms["block"] * MIB)
     measured = measure(load(mount, terms, Way.RANDREAD, block, terms["depth"]))
     limits = (reference(mount, "read"), terms["share"], held(mount, terms, block), terms["least"] * G)
-    decide(criteria.carries(measured, *limits))
+    decide(told(mount, terms, criteria.carries(measured, *limits)))
 
 
 @pytest.mark.clause("G2.1.4")
@@ -62,13 +64,13 @@ def test_reads_thirty_two_kv_chunks_at_a_time_repeatably(mount, measure, terms, 
 def test_device_saw_what_fio_reports(mount, measure, terms, decide):
     both = [measure(sequential(mount, terms, way)) for way in (Way.READ, Way.WRITE)]
     limits = (terms["tolerance"], held(mount, terms))
-    decide(worst([criteria.device_agrees(measured, *limits) for measured in both]))
+    decide(told(mount, terms, worst([criteria.device_agrees(measured, *limits) for measured in both])))
 
 
 @pytest.mark.clause("G2.1.10")
 def test_client_is_not_what_was_measured(mount, measure, terms, decide):
     measured = measure(sequential(mount, terms, Way.READ))
-    decide(criteria.client_is_free(measured, terms["most"], held(mount, terms)))
+    decide(told(mount, terms, criteria.client_is_free(measured, terms["most"], held(mount, terms))))
 
 
 @pytest.mark.clause("G2.1.11")

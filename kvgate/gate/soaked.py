@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -153,7 +154,20 @@ def _facts(evidence: Evidence, host: str, numbers: Iterable[int]) -> HostSoak:
                 ) from None
             yield segment
 
-    return condense(track(*gather(segments())))
+    with _uncollected():
+        return condense(track(*gather(segments())))
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles meanwhile: a journal makes millions of small tables that have none, and each search walks them all."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
 
 
 def _host(folder: Path, host: str, numbers: list[int]) -> HostSoak | None:

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checks.around.probes import surroundings
 from checks.load import Running, ended, marked
 from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import Device, Level, Probe
-from checks.surroundings import surroundings
 from checks.trial import Step, Trial, turn
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent

@@ -37,6 +37,22 @@ FAULTS: tuple[Fault, ...] = (
         Flaw("tool-version"), _NOTHING,
     ),
     _fault(
+        "tool-too-old", "the load host has a version of the load tool that is older than any whose results were read",
+        Flaw("tool-version", text="0.6.1"), _NOTHING,
+    ),
+    _fault(
+        "tool-absent", "the load tool is not installed in the environment that the inventory names",
+        Flaw("tool-absent"), _NOTHING,
+    ),
+    _fault(
+        "tool-environment-absent", "the load tool's environment is not on the load host",
+        Flaw("tool-folder"), _NOTHING,
+    ),
+    _fault(
+        "tool-version-unreadable", "the load tool's environment tells no version of it",
+        Flaw("tool-unreadable"), _NOTHING,
+    ),
+    _fault(
         "tool-keeps-half-the-concurrency", "the load tool keeps half as many requests under way as it was told",
         Flaw("tool-concurrency", "local"), _ASKED | _MET,
     ),

@@ -301,4 +301,28 @@ FAULTS: tuple[Fault, ...] = (
         "fan-in-node-does-not-serve", "the second node's engine does not start",
         "node-02", undecided=_CROWD, serving=(Flaw("does-not-start", "array"),),
     ),
+    # ---- engines are containers
+    Fault(
+        "container-image-differs", "the array arm's container was made from another image of the same name",
+        "node-01", undecided=frozenset({"G3.1.1"}), serving=(Flaw("other-image", "array"),), containers=True,
+    ),
+    Fault(
+        "container-missing", "the array arm's container is not there",
+        "node-01", undecided=_ALL, serving=(Flaw("no-container", "array"),), containers=True,
+    ),
+    Fault(
+        "container-runtime-down", "the containers' daemon does not run: nobody can tell which engines are up",
+        "node-01", undecided=_ALL, serving=(
+            Flaw(
+                "runtime-untold",
+                text="Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+            ),
+        ), containers=True,
+    ),
+    Fault(
+        "container-runtime-denied", "whoever asks the containers' daemon is refused: nobody can tell which engines are up",
+        "node-01", undecided=_ALL, serving=(
+            Flaw("runtime-untold", text="permission denied while trying to connect to the Docker daemon socket"),
+        ), containers=True,
+    ),
 )  # fmt: skip

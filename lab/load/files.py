@@ -61,6 +61,7 @@ class FilesHost:
     runs: dict[str, int] = field(default_factory=dict)
     uptime: float = 86400.0
     server: dict[str, int] = field(default_factory=dict)
+    laid: dict[str, int] = field(default_factory=dict)  # bytes of files that stand for a model, by folder
 
     def answer(self, words: list[str]) -> Reply | None:
         """Answer one command; None for what is none of its own."""
@@ -82,6 +83,8 @@ class FilesHost:
         if words[:1] == ["fio"] and "--verify=crc32c" in words:
             return self._verify(words) if "--rw=read" in words else self._write(words)
         if words[:1] == ["fio"] and "--name=shards" in words:
+            given = options(words)
+            self.laid[given["directory"]] = int(given["numjobs"]) * int(given["size"])
             return self._write(words)
         return None
 
@@ -168,7 +171,7 @@ class FilesHost:
         if volume is None:
             return Reply(stderr=b"find: No such file or directory\n", status=1)
         upset = self._upset(volume)
-        count, size = (0, 0) if upset.empty else (8, 8 * 4 * 2**30)
+        count, size = (0, 0) if upset.empty else (8, self.laid.get(folder, 8 * 4 * 2**30))
         seconds = size / (volume.read * 0.93 * upset.load * self._run(f"load {folder}", upset.unsteady))
         self.move(volume, "read", 0.0 if upset.kept else size)
         start, self.uptime = self.uptime, self.uptime + seconds

@@ -91,20 +91,26 @@ class ServingHost:
         return next((one for one in self.flaws if one.hits(kind, role, number)), None)
 
     def unit(self, name: str) -> Unit | None:
-        """Find an engine by its unit."""
-        return next((one for one in self.units if one.name == name), None)
+        """Find an engine by its unit, or by its container, which bears the same name."""
+        return next((one for one in self.units if name in (one.name, one.name.removesuffix(".service"))), None)
 
     def _stop(self, given: list[str]) -> str:
         unit = self.unit(given[1])
-        if unit is not None and self.flaw("will-not-stop", unit.role) and unit.name in self.running:
+        if given[0] == "container" and (untold := self.flaw("runtime-untold")) is not None:
+            return f"state untold: {untold.text}\nend\n"
+        if unit is None or (given[0] == "container" and self.flaw("no-container", unit.role)):
+            return "state absent\nend\n"
+        if self.flaw("will-not-stop", unit.role) and unit.name in self.running:
             return "state deactivating\nend\n"
-        gone = self.running.pop(given[1], None)
+        gone = self.running.pop(unit.name, None)
         if gone is not None and self.flaw("hbm-survives", gone.unit.role):
-            self.left[given[1]] = gone.hbm
-        return "state inactive\nend\n"
+            self.left[unit.name] = gone.hbm
+        return f"state {'exited' if given[0] == 'container' else 'inactive'}\nend\n"
 
     def _start(self, given: list[str]) -> str:
         unit = self.unit(given[1])
+        if given[0] == "container" and (unit is None or self.flaw("no-container", unit.role)):
+            return f"said Error response from daemon: No such container: {given[1]}\nend\n"
         if unit is not None and not self.flaw("does-not-start", unit.role):
             self.starts += 1
             self.running[unit.name] = Running(unit, Counters(self.starts), self.left.pop(unit.name, set()))
@@ -115,6 +121,9 @@ class ServingHost:
 
     def _ready(self, given: list[str]) -> str:
         found = self.at(given[0])
+        unit = self.unit(given[4]) if given[3] == "container" else None
+        if found is None and unit is not None and self.flaw("no-container", unit.role):
+            return f"over absent\nlog Error response from daemon: No such container: {given[4]}\nend\n"
         if found is None:
             return "over failed\nlog ValueError: free memory on device is less than desired utilization\nend\n"
         if self.flaw("other-model", found.unit.role):

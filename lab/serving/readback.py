@@ -17,7 +17,7 @@ def settings(host: ServingHost, given: list[str]) -> str:
 
     name, port = given[1], given[3]
     unit = host.unit(name)
-    if unit is None or name not in host.running:
+    if unit is None or unit.name not in host.running:
         return section("pid", "0") + "== end\n"
 
     def odd(kind: str, usual: str, other: str) -> str:
@@ -41,7 +41,10 @@ def settings(host: ServingHost, given: list[str]) -> str:
         "vllm": [odd("other-version", "0.20.1", "0.20.2"), ""], "lmcache": [odd("other-commit", "0.4.4", "0.4.4.dev3"), ""],
         "torch": ["2.9.0+rocm7.0", ""],
     }  # fmt: skip
-    text = section("pid", "41207") + section("argv", "\n".join(argv))
+    text = section("pid", "41207")
+    if given[0] == "container":
+        text += section("image", f"sha256:{odd('other-image', 'a1b2c3d4', '0f1e2d3c') * 8}")
+    text += section("argv", "\n".join(argv))
     text += section("environ", "\n".join(f"{key}={value}" for key, value in sorted(environment.items())))
     text += section("config", config if unit.store else "", 0 if unit.store else 1)
     text += section("packages", json.dumps(packages)) + section("version", '{"version":"0.20.1"}')

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from checks import surroundings
+from checks.around import probes as surroundings
+from checks.around.causes import cause, causes, seen
+from checks.around.facts import Around, Surroundings
+from checks.around.probes import parse
 from checks.block import criteria as block
 from checks.fabric import carrying
 from checks.files import criteria as files
-from checks.surroundings import Around, Surroundings, cause, causes, parse, seen
 from checks.trial import Measured
 from checks.verdict import Outcome
 from tests.checks.test_block_criteria import BOTH, HELD, RULE, a_round
