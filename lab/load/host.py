@@ -51,6 +51,7 @@ class LoadHost:
     server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
     crowd: Crowd = field(default_factory=Crowd)  # what the serving hosts of the rack share
+    engine: str = "vllm"
     serving: ServingHost | None = None
     soak: SoakHost | None = None
 
@@ -63,6 +64,7 @@ class LoadHost:
             lambda: self._counters().stdout.decode(),
             self.flaws,
             crowd=self.crowd,
+            engine=self.engine,
         )
 
     def answer(self, line: str) -> Reply | None:
