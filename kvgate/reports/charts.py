@@ -43,6 +43,9 @@ class Mark:
     text: str
 
 
+#: Pixels that an entry of a legend takes, and up to how many whole steps an axis shows each of them.
+_ENTRY, _COUNTED = 19, 30
+
 #: Plotly has so many colours; lines beyond are told apart by their stroke.
 _HUES, _DASHES = 10, ("solid", "dash", "dot", "dashdot")
 
@@ -104,8 +107,12 @@ def lines(
     figure.update_xaxes(title=across)
     if any(isinstance(one, str) for points in series.values() for one, _ in points):
         figure.update_xaxes(type="category")  # percentages as words: equal steps, in the order given
+    places = [one for points in series.values() for one, _ in points if not isinstance(one, str)]
+    if places and max(places) <= _COUNTED and all(float(one).is_integer() for one in places):
+        figure.update_xaxes(dtick=1)  # there is no round 1.5
     figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1.0, "title": {"text": legend}})
-    return _finished(figure, title, unit, logarithmic=logarithmic)
+    # paper has no scroll bar: every line of the legend has its place
+    return _finished(figure, title, unit, logarithmic=logarithmic, height=max(_HEIGHT, 100 + _ENTRY * len(series)))
 
 
 def timeline(
@@ -176,9 +183,9 @@ def finished(
     return Chart(title, _html(figure, bar=not half), half, text)
 
 
-def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) -> Chart:
+def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool, height: int = _HEIGHT) -> Chart:
     figure.update_layout(
-        height=_HEIGHT,
+        height=height,
         margin={"l": 60, "r": 20, "t": 20, "b": 60},
         font={"family": _FONT, "size": 12},
         template="plotly_white",

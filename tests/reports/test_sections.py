@@ -20,6 +20,7 @@ from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.reports import sections
+from kvgate.reports.charts import lines
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections import volumes
 from kvgate.reports.sections.section import Section
@@ -68,6 +69,16 @@ def test_every_chart_names_its_axes_with_their_units_and_what_its_colours_are(
     for chart, (up, across, legend) in zip(charts, words, strict=True):
         titles = [json.loads(f'"{one}"') for one in re.findall(r'"title":\{"text":"([^"]*)"', chart.html)]
         assert sorted(titles) == sorted((up, across, legend)), titles
+    assert ['"dtick":1' in chart.html for chart in charts] == [False, False, True]
+
+
+def test_a_legend_of_many_lines_is_shown_whole() -> None:
+    def height(count: int) -> int:
+        chart = lines("x", {f"line {number}": [(1.0, 1.0)] for number in range(count)}, "us", "round", "line")
+        return int(re.findall(r'"height":(\d+)', chart.html)[0])
+
+    assert height(3) == 340
+    assert height(40) >= 100 + 40 * 19
 
 
 def test_a_raw_disk_is_named_by_its_serial() -> None:

@@ -27,7 +27,7 @@ def sections(trials: Sequence[Trial[Any]], tried: Tried, read: Reader) -> Iterat
     )
     rows = [_round(trial, one, read) for trial in trials for one in tried.rounds(trial)]
     heads = [
-        read("load"), read("round"), read("rate"), read("operations/s"), "p50 us", "p99 us", read("device by iostat"),
+        read("kind of load"), read("round"), read("rate"), read("operations/s"), "p50 us", "p99 us", read("device by iostat"),
         read("fio, percent of a core"),        read("disk, C"), read("remark"),
     ]  # fmt: skip
     yield Section(read("Every round"), grids=[Grid(heads, rows)], folded=True)
@@ -52,7 +52,7 @@ def _medians(facts: dict[Trial[Any], list[Round]], read: Reader) -> Grid:
             )
         )  # fmt: skip
     heads = [
-        read("mount"), read("load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us", read("rounds"),
+        read("mount"), read("kind of load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us", read("rounds"),
     ]  # fmt: skip
     return Grid(heads, rows)
 
