@@ -112,7 +112,7 @@ def lines(
         figure.update_xaxes(dtick=1)  # there is no round 1.5
     figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1.0, "title": {"text": legend}})
     # paper has no scroll bar: every line of the legend has its place
-    return _finished(figure, title, unit, logarithmic=logarithmic, height=max(_HEIGHT, 100 + _ENTRY * len(series)))
+    return _finished(figure, title, unit, logarithmic=logarithmic, height=max(_HEIGHT, 130 + _ENTRY * len(series)))
 
 
 def timeline(
