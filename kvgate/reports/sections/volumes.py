@@ -52,7 +52,8 @@ def _medians(facts: dict[Trial[Any], list[Round]], read: Reader) -> Grid:
             )
         )  # fmt: skip
     heads = [
-        read("mount"), read("kind of load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us", read("rounds"),
+        read("mount"), read("kind of load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us",
+        read("rounds"),
     ]  # fmt: skip
     return Grid(heads, rows)
 
