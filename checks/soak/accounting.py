@@ -33,6 +33,9 @@ OUTSIDE = frozenset({"reboot", "worker", "suspended", "full", "load", "stopped"}
 #: Which cause a minute is named by when it has several: what is wrong with the rack before what is wrong with the watching.
 _WORST = ("array", "link", "disk", "mount", "engine", "reboot", "suspended", "load", "worker", "full", "stopped")
 
+#: Which cause an end is that nobody asked for.
+_ENDED = {"full": "full", "vanished": "worker"}
+
 #: Seconds for which nothing may be known before a minute counts as interrupted.
 _PAUSE = 60.0
 
@@ -143,7 +146,7 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
         *(Outage(one.cause, one.begin, one.end, "") for one in track.breaks if one.end - one.begin > _PAUSE),
     ]
     if track.ended and track.ended != "planned":
-        everything.append(Outage("stopped", track.last, track.plan.seconds, track.ended))
+        everything.append(Outage(_ENDED.get(track.ended, "stopped"), track.last, track.plan.seconds, track.ended))
     for one in sorted(everything, key=lambda one: one.begin):
         for minute in _minutes([(one.begin, one.end)], reached):
             if minute not in found or _WORST.index(one.cause) < _WORST.index(found[minute].cause):

@@ -55,10 +55,12 @@ def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
 
 
 def _known(control: Control) -> Store:
-    store = control.known()
+    store = control.found()
     if store is None:
         raise NotAllowed(
-            say("no soak of this rack is known here: `kvgate soak start` starts one, or attaches to one that runs")
+            say(
+                "no soak of this rack lies on its hosts or is known here: `kvgate soak start` starts one, or attaches to one that runs"
+            )
         )
     return store
 
@@ -83,7 +85,8 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
     "start",
     help=speech.read(
         "Plan the soak from the inventory, lay the worker out on every host and start it; then this machine may go.\n\n"
-        "Where one runs already, attach to it; where a worker was killed or its host booted, resume it.\n\n"
+        "Where one runs already, attach to it, if it is the one that is asked for; where a worker was killed or its host booted, "
+        "resume it. Where one ended and was not collected, say so and begin none.\n\n"
         "Example: kvgate soak start --inventory inventories/rack-a.yaml --allow-load"
     ),
 )
@@ -91,15 +94,20 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
 @_SOAKS
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
+@click.option(
+    "--anew",
+    is_flag=True,
+    help=speech.read("begin another soak though one that ended was not collected: it stays on the hosts"),
+)
 @options.JSON
-def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, as_json: bool) -> None:
+def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, anew: bool, as_json: bool) -> None:
     """Start the soak, or attach."""
     with _control(inventory, soaks) as control:
         if not allow_load:
             raise NotAllowed(
                 say("a soak makes load on every host for hours: give --allow-load when nobody else needs the rack")
             )
-        store, new = control.attach(scale)
+        store, new = control.attach(scale, anew=anew)
         _say(store, control.start(store), ("running", "ended"), as_json=as_json, new=new)
 
 
@@ -159,8 +167,7 @@ def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
         control.stop(store)
         told = control.collect(store)
         if remove:
-            whole = [one.host for one in told if one.error is None and soaking.row(one, store)["unread"] == 0]
-            removed = {one.host: one for one in control.remove(store, whole)}
+            removed = {one.host: one for one in control.remove(store, told)}
             told = [removed.get(one.host, one) for one in told]
         _say(store, told, ("ended", "absent"), as_json=as_json)
 
