@@ -132,8 +132,10 @@ def account(track: Track) -> Account:
         if states[minute - 1][0] is State.INTERRUPTED and state is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     for pause in track.breaks:
+        if pause.end - pause.begin > _PAUSE:  # one that has not ended is among them
+            continue
         minute = int(pause.end // 60)
-        if pause.end - pause.begin <= _PAUSE and minute < reached and states[minute][0] is State.RUNNING:
+        if minute < reached and states[minute][0] is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     states += [(State.AHEAD, "", "")] * (total - reached)
     return Account(tuple(_spans(states)), track.plan.policy, track.ended)

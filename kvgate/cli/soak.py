@@ -14,16 +14,18 @@ from rich.live import Live
 
 from checks.phrase import say
 from kvgate.cli import options, speech
+from kvgate.cli.soak_run import run
 from kvgate.cli.soak_samples import samples
-from kvgate.cli.soak_schedule import run, schedule
+from kvgate.cli.soak_schedule import schedule
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
-from kvgate.reports import soaking, terminal
+from kvgate.reports import soaking, terminal, watching
 from kvgate.reports.messages import Reader, language
 from kvgate.soak.control import Control, Told
 from kvgate.soak.glance import Glance
+from kvgate.soak.reckoning import Reckoned, Reckoning
 from kvgate.soak.store import Copy, Store
 
 _INVENTORY = click.option(
@@ -175,8 +177,9 @@ def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
 @soak_group.command(
     "watch",
     help=speech.read(
-        "Collect again and again and show what is seen: hours, samples, rates, latency, alarms. Ctrl-C ends the view, "
-        "not the soak.\n\n"
+        "Collect again and again and show what is seen, host by host: hours that count by the rules of the gate, what interrupted "
+        "them, samples and how completely they were taken, reads and writes, latency of an I/O on the array and on the local disk, "
+        "time to the first token, loads, alarms. Ctrl-C ends the view, not the soak.\n\n"
         "Example: kvgate soak watch --inventory inventories/rack-a.yaml --every 30"
     ),
 )
@@ -190,22 +193,28 @@ def watch(inventory: Path, soaks: Path, every: int, once: bool) -> None:
     """Show the soak as it goes on."""
     with _control(inventory, soaks) as control:
         store = _known(control)
-        seen = _Seen(store, control.hosts)
+        seen, wanted = _Seen(store, control.hosts), _wanted(control)
         out = terminal.console(sys.stdout)
         if once or not out.is_terminal:
             while True:
                 told = control.collect(store)
-                out.print(soaking.live(store, told, seen.look(), _scale(store, told)))
+                out.print(watching.View(store, told, *seen.look(), wanted, _scale(store, told)))
                 if once or _over(told):
                     return
                 time.sleep(every)
         with Live(console=out, auto_refresh=False) as view:
             while True:
                 told = control.collect(store)
-                view.update(soaking.live(store, told, seen.look(), _scale(store, told)), refresh=True)
+                view.update(watching.View(store, told, *seen.look(), wanted, _scale(store, told)), refresh=True)
                 if _over(told):
                     return
                 time.sleep(every)
+
+
+def _wanted(control: Control) -> float:
+    soak = control.inventory.rack.soak
+    assert soak is not None  # noqa: S101 - a Control without one is refused
+    return soak.duration
 
 
 def _over(told: Sequence[Told]) -> bool:
@@ -223,9 +232,10 @@ class _Seen:
         self._store, self._hosts = store, hosts
         self._at: dict[str, tuple[int, int]] = {}
         self._glances = {host: Glance(host) for host in hosts}
+        self._reckonings = {host: Reckoning(store, host) for host in hosts}
 
-    def look(self) -> dict[str, Glance]:
-        """Take in what is new."""
+    def look(self) -> tuple[dict[str, Glance], dict[str, Reckoned]]:
+        """Take in what is new, and reckon what counts of it."""
         for host in self._hosts:
             number, at = self._at.get(host, (0, 0))
             for segment, path in Copy.listed(self._store.path / host):
@@ -238,7 +248,7 @@ class _Seen:
                 self._glances[host].take(whole.splitlines(keepends=True))
                 self._at[host] = (segment, (at if segment == number else 0) + len(whole))
                 number, at = self._at[host]
-        return self._glances
+        return self._glances, {host: one.look() for host, one in self._reckonings.items()}
 
 
 soak_group.add_command(schedule)

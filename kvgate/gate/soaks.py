@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks.phrase import Phrase, say
-from kvgate.codec import canonical
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
 from kvgate.soak.control import Control, Told
@@ -22,13 +21,13 @@ class Journals:
     store: Store
 
     def __call__(self, host: str) -> Iterator[bytes]:
+        """Read each segment."""
         for _, path in Copy.listed(self.store.path / host):
             yield path.read_bytes()
 
     def state(self, host: str) -> bytes | None:
-        """What the host said of the worker: that it ended, if it ever said so, else what it said last."""
-        found = self.store.last(host, "ended") or self.store.last(host)
-        return canonical(found).encode("ascii") if found else None
+        """What the host said of the worker."""
+        return self.store.state(host)
 
 
 def gather(

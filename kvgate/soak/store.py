@@ -88,6 +88,11 @@ class Store:
         except OSError as error:
             raise unwritable(error, _WHAT, place) from error
 
+    def state(self, host: str) -> bytes | None:
+        """What the host said of the worker: that it ended, if it ever said so, else what it said last."""
+        found = self.last(host, "ended") or self.last(host)
+        return canonical(found).encode("ascii") if found else None
+
     def last(self, host: str, state: str | None = None) -> dict[str, Any]:
         """What the host said when it last answered, or last told that state; empty if it never did."""
         place = self.path / host / "polls.jsonl"
