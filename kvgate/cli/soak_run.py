@@ -52,7 +52,7 @@ def run(
     book = Book(soaks)
     if entry is not None:
         book.note(entry, "begun", pid=os.getpid())
-    status = 4
+    status, judged = 4, False
     try:
         signs = soak_signing.options(inventory, key, party, trust)  # 72 hours later nobody could be asked
         status = 6
@@ -80,8 +80,9 @@ def run(
             kept = {"KVGATE_SOAKS": soaks.absolute(), "KVGATE_LEDGER": ledger, "KVGATE_EVIDENCE": evidence.absolute()}
             environment = {**os.environ, **{name: str(value) for name, value in kept.items()}}
             status = subprocess.run(gate, check=False, env=environment).returncode
+            judged = True
     finally:
-        book.note(entry or "", "ended", status=status)
+        book.note(entry or "", "ended", status=status, judged=judged)
     raise SystemExit(status)
 
 

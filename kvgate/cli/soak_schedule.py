@@ -198,7 +198,8 @@ def _row(book: Book, one: Entry, now: datetime) -> dict[str, object]:
     return {
         "name": one.name, "every": one.every, "way": one.way, "next": coming.isoformat() if coming else None,
         "begun": begun[-1] if begun else None, "ended": ended[-1]["at"] if ended else None,
-        "status": ended[-1]["status"] if ended and runs[-1]["event"] == "ended" else None, "result": book.result(one.name), "missed": [moment.isoformat() for moment in book.missed(one, now)],
+        "status": ended[-1]["status"] if ended and runs[-1]["event"] == "ended" else None, "result": book.result(one.name),
+        "missed": [moment.isoformat() for moment in book.missed(one, now)],
         "command": list(one.argv),
     }  # fmt: skip
 

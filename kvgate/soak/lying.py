@@ -84,21 +84,20 @@ def uncollected(rows: Iterable[Lying], store: Store | None) -> None:
     left = [one for one in rows if one.mine and one.state == "ended" and not one.collected(store)]
     if not left:
         return
+    parts = [
+        say(
+            "{host} keeps {soak}, which ended ({why}, {utc}) and was not collected to its end",
+            host=one.host, soak=one.soak, why=ending(one.why), utc=one.ended[:19],
+        )
+        for one in left[:_NAMED]
+    ]  # fmt: skip
     raise NotAllowed(
         say(
             "{what}. `kvgate soak collect` brings it here, pytest -m G4 judges it; `kvgate soak start --anew` leaves it where it is "
             "and begins another",
-            what=joined(
-                [
-                    say(
-                        "{host} keeps {soak}, which ended ({why}, {utc}) and was not collected to its end",
-                        host=one.host, soak=one.soak, why=ending(one.why), utc=one.ended[:19],
-                    )
-                    for one in left[:_NAMED]
-                ]
-            ),
+            what=joined(parts),
         )
-    )  # fmt: skip
+    )
 
 
 def lost(store: Store, rows: Sequence[Lying], hosts: Iterable[str]) -> None:
@@ -151,8 +150,10 @@ def _brief(value: object) -> Phrase | str:
 
 def otherwise(host: str, soak: str, found: Sequence[Phrase]) -> Phrase:
     """The sentence that names the differences."""
+    parts = list(found[:_NAMED])
+    if len(found) > _NAMED:
+        parts.append(say("and {more} more", more=len(found) - _NAMED))
     return say(
         "{host}: {soak} was planned otherwise than what is asked for now: {differences}",
-        host=host, soak=soak,
-        differences=joined([*found[:_NAMED], *([say("and {more} more", more=len(found) - _NAMED)] if len(found) > _NAMED else [])]),
+        host=host, soak=soak, differences=joined(parts),
     )  # fmt: skip

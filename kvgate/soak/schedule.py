@@ -217,12 +217,12 @@ class Book:
         return found
 
     def unfinished(self, name: str) -> str | None:
-        """The soak that a run of this name began and did not come to judge: killed, or under way. None: the last one ended."""
+        """The soak that a run of this name began and did not come to judge: killed, interrupted or under way; None where there is none."""
         last = None
         for run in self.runs(name):
             if run["event"] == "soak":
                 last = str(run["soak"])
-            elif run["event"] == "ended":
+            elif run["event"] == "ended" and run.get("judged"):
                 last = None
         return last
 
