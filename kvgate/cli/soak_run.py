@@ -82,7 +82,8 @@ def run(
             status = subprocess.run(gate, check=False, env=environment).returncode
             judged = True
     finally:
-        book.note(entry or "", "ended", status=status, judged=judged)
+        if entry is not None or judged:
+            book.note(entry or "", "ended", status=status, judged=judged)
     raise SystemExit(status)
 
 
