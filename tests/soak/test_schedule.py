@@ -183,7 +183,6 @@ def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> Non
     assert kvgate("--remove", "soak").exit_code == 4
 
 
-@pytest.mark.parametrize("url", ["ops:hunter2@db/kvgate", "ops@db/kvgate?password=hunter2"])
 def test_soaks_that_would_overlap_are_refused_with_the_sum(kvgate: Kvgate, tmp_path: Path) -> None:
     text = inventory(tmp_path / "hosts", duration="72 h").replace("spare: 0 s", "spare: 4 h")
     (tmp_path / "rack.yaml").write_text(text)
@@ -256,6 +255,7 @@ def test_a_run_that_was_killed_before_it_judged_knows_its_soak(tmp_path: Path) -
     assert book.unfinished("soak") is None
 
 
+@pytest.mark.parametrize("url", ["ops:hunter2@db/kvgate", "ops@db/kvgate?password=hunter2"])
 def test_a_password_never_gets_into_a_unit(kvgate: Kvgate, tmp_path: Path, url: str) -> None:
     words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
     refused = kvgate(*words, *keys(tmp_path, "customer"), "--ledger", f"postgresql+psycopg://{url}")
