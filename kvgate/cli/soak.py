@@ -37,6 +37,7 @@ _SOAKS = click.option(
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
 _UNTOLD = 6
+_MOMENT = 2.0  # seconds of a look that reckoning may take
 
 
 @click.group(
@@ -195,20 +196,21 @@ def watch(inventory: Path, soaks: Path, every: int, once: bool) -> None:
         store = _known(control)
         seen, wanted = _Seen(store, control.hosts), _wanted(control)
         out = terminal.console(sys.stdout)
-        if once or not out.is_terminal:
+        live = out.is_terminal and not once
+        with Live(console=out, auto_refresh=False) if live else contextlib.nullcontext() as view:
             while True:
                 told = control.collect(store)
-                out.print(watching.View(store, told, *seen.look(), wanted, _scale(store, told)))
-                if once or _over(told):
-                    return
+                over = _over(told)
+                shown = watching.View(store, told, *seen.look(every=once or over), wanted, _scale(store, told))
+                if view is None:
+                    out.print(shown)
+                else:
+                    view.update(shown, refresh=True)
+                if once or over:
+                    break
                 time.sleep(every)
-        with Live(console=out, auto_refresh=False) as view:
-            while True:
-                told = control.collect(store)
-                view.update(watching.View(store, told, *seen.look(), wanted, _scale(store, told)), refresh=True)
-                if _over(told):
-                    return
-                time.sleep(every)
+    if over:
+        click.echo(Reader(language())("the soak is over on every host"), err=True)
 
 
 def _wanted(control: Control) -> float:
@@ -218,11 +220,7 @@ def _wanted(control: Control) -> float:
 
 
 def _over(told: Sequence[Told]) -> bool:
-    if all(one.state in ("ended", "absent") for one in told):
-        read = Reader(language())
-        click.echo(read("the soak is over on every host"), err=True)
-        return True
-    return False
+    return all(one.state in ("ended", "absent") for one in told)
 
 
 class _Seen:
@@ -233,9 +231,11 @@ class _Seen:
         self._at: dict[str, tuple[int, int]] = {}
         self._glances = {host: Glance(host) for host in hosts}
         self._reckonings = {host: Reckoning(store, host) for host in hosts}
+        self._reckoned = dict.fromkeys(hosts, Reckoned())
+        self._next = 0
 
-    def look(self) -> tuple[dict[str, Glance], dict[str, Reckoned]]:
-        """Take in what is new, and reckon what counts of it."""
+    def look(self, *, every: bool) -> tuple[dict[str, Glance], dict[str, Reckoned]]:
+        """Take in what is new, and reckon what counts: of every host, or of as many as a moment suffices for, others next time."""
         for host in self._hosts:
             number, at = self._at.get(host, (0, 0))
             for segment, path in Copy.listed(self._store.path / host):
@@ -248,7 +248,14 @@ class _Seen:
                 self._glances[host].take(whole.splitlines(keepends=True))
                 self._at[host] = (segment, (at if segment == number else 0) + len(whole))
                 number, at = self._at[host]
-        return self._glances, {host: one.look() for host, one in self._reckonings.items()}
+        until = time.monotonic() + _MOMENT
+        for _ in self._hosts:
+            host = self._hosts[self._next % len(self._hosts)]
+            self._reckoned[host] = self._reckonings[host].look(now=every)
+            self._next += 1
+            if not every and time.monotonic() > until:
+                break
+        return self._glances, self._reckoned
 
 
 soak_group.add_command(schedule)

@@ -37,10 +37,10 @@ class Reckoning:
         self._read = 0  # number of the last segment that is read and closed
         self._again, self._found = 0.0, Reckoned()
 
-    def look(self) -> Reckoned:
-        """Reckon, or return what was reckoned a moment ago."""
+    def look(self, *, now: bool = False) -> Reckoned:
+        """Reckon, or return what was reckoned a moment ago, unless it shall be of now."""
         begun = time.monotonic()
-        if begun < self._again:
+        if begun < self._again and not now:
             return self._found
         try:
             self._found = self._reckon()
