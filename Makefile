@@ -10,7 +10,7 @@ LOCALE := kvgate/reports/locale
 LANGUAGES := zh_CN
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-rack rack rack-down test-rack demo test lint types imports messages schema client unit test-engine lock bench clean
+.PHONY: help setup setup-tests setup-rack rack rack-down test-rack test-rack-short demo test lint types imports messages schema client unit test-engine lock bench clean
 
 help: ## what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -88,8 +88,11 @@ rack: setup-rack $(IMAGE)/kernel ## two virtual machines with real kernels and N
 rack-down: setup ## end the virtual rack and remove what it left (the image stays in build/)
 	$(RUN) lab.vm down
 
-test-rack: rack ## the gates, the faults and a soak on the virtual rack (two hours or so); var/test-rack/report.md and .html
-	KVGATE_RACK=1 $(RUN) pytest -q tests/rack; status=$$?; echo "kvgate: var/test-rack/report.md says what came of each part"; exit $$status
+test-rack: rack ## the gates, the faults and a soak on the virtual rack (two hours or so; RESUME=1 goes on); var/test-rack/report.md and .html
+	KVGATE_RACK=1 KVGATE_RACK_RESUME=$(RESUME) $(RUN) pytest -q tests/rack; status=$$?; echo "kvgate: var/test-rack/report.md says what came of each part"; exit $$status
+
+test-rack-short: rack ## G1, the timer and a soak of some minutes on the virtual rack: what CI runs where it can
+	KVGATE_RACK=short $(RUN) pytest -q tests/rack
 
 bench/.venv/.installed: bench/requirements.txt
 	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"

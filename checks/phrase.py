@@ -42,6 +42,12 @@ def joined(parts: Sequence[Phrase | str]) -> Phrase:
     return say("{first}; {rest}", first=joined(parts[:middle]), rest=joined(parts[middle:]))
 
 
+def beside(*parts: Phrase | None) -> Phrase | None:
+    """Return whatever there is of some remarks as one; None where there is none."""
+    found = [part for part in parts if part is not None]
+    return joined(found) if found else None
+
+
 def listed(parts: Sequence[Phrase | str]) -> Phrase:
     """``one, two, three`` as one phrase. Raises IndexError when there is nothing to list."""
     if len(parts) <= 1:

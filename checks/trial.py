@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from checks.phrase import Phrase, joined, say
 from checks.probe import Level, Probe
+from checks.surroundings import Hosts, seen
 from checks.verdict import Verdict
 
 Fact = TypeVar("Fact")
@@ -148,17 +149,20 @@ class Trial(Generic[Fact]):
 class Measured(Generic[Fact]):
     """What the rounds of a trial gave: the facts that count, in order, and why others do not.
 
-    ``voided`` were recorded as not to count; ``failed`` could not be told and were made again in a later sitting.
+    ``voided`` were recorded as not to count; ``failed`` could not be told and were made again in a later sitting. ``around``
+    is what stood around each round that counts, by host; empty where nobody looked.
     """
 
     facts: tuple[Fact, ...]
     voided: tuple[Phrase, ...] = ()
     failed: tuple[Phrase, ...] = ()
+    around: tuple[Hosts, ...] = ()
 
     def remarks(self) -> Phrase | None:
-        """Say of each round that does not count why; None where all do."""
+        """Say of each round that does not count why, and what went wrong around those that do; None where nothing did."""
         parts = [say("a void round: {why}", why=why) for why in self.voided]
         parts += [say("a round that could not be told: {why}", why=why) for why in self.failed]
+        parts += [say("around the rounds: {what}", what=what) for what in seen(self.around)]
         return joined(parts) if parts else None
 
 

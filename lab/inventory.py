@@ -19,8 +19,15 @@ def _form(form: str, /, **values: str) -> str:
     return Template((_FORMS / f"{form}.yaml").read_text("utf-8")).substitute(values)
 
 
-def _serving(concurrencies: Sequence[int], driver: str) -> str:
-    """How models are served. A load tool asks one endpoint: with one, the shape of two instances is not ordered."""
+#: Nodes that read the array at once, the one that serves both arms among them: as many as one array is bought for.
+_TOGETHER = 8
+
+
+def _serving(concurrencies: Sequence[int], driver: str, nodes: Sequence[Ordered]) -> str:
+    """How models are served: on the first node, and where all read the array at once on the others too.
+
+    A load tool asks one endpoint: with one, the shape of two instances is not ordered.
+    """
     found = {"concurrencies": ", ".join(map(str, concurrencies)), "driver": "", "others": ""}
     if driver:
         tokenizer = ", tokenizer: /models/tokenizer" if driver in ("sglang-bench", "aiperf") else ""
@@ -29,6 +36,9 @@ def _serving(concurrencies: Sequence[int], driver: str) -> str:
     for port, ranks in ((8000, 8), (8000, 4), (8001, 4)):
         urls = next(unit.pages for unit in UNITS if unit.endpoint.endswith(str(port)) and unit.ranks == ranks)
         found[f"pages{port}x{ranks}"] = ", ".join(f'"{url}"' for url in urls)
+    found["readers"] = "".join(
+        _form("reader", n=str(one.values["n"]), name=one.name, **found) for one in nodes[1:_TOGETHER]
+    )
     if not driver:
         found["others"] = _form("serving-tp4x2", **found)
     return _form("serving", **found)
@@ -55,10 +65,10 @@ def text(
         values = {name: str(value) for name, value in ordered.values.items()}
         values |= {"address": address, "port": str(port), "key": key, "platform": ordered.platform}
         parts.append(_form(ordered.role, **values))
+    nodes = [ordered for ordered, _, _ in hosts if ordered.role == "node"]
     if concurrencies:
-        parts.append(_serving(concurrencies, driver))
-    nodes = [ordered.name for ordered, _, _ in hosts if ordered.role == "node"]
-    verify = [f"{{host: {name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for name in nodes]
+        parts.append(_serving(concurrencies, driver, nodes))
+    verify = [f"{{host: {one.name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for one in nodes]
     parts.append(_form("soak", verify=", ".join(verify)))
     parts.append((_FORMS / "declared.yaml").read_text("utf-8"))
     return "".join(parts)

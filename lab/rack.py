@@ -23,6 +23,7 @@ from lab.load.host import LoadHost
 from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
+from lab.serving.crowd import Crowd
 from lab.soak.faults import EMBEDDED
 from lab.soak.trouble import Trouble as SoakTrouble
 from lab.soak.worker import SoakHost
@@ -86,16 +87,18 @@ def build(
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
     for name in faults:
+        if name not in known and name not in soaked:
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
+        wanted = soaked[name].platform if name in soaked else known[name].platform
+        if wanted not in ("", platform):
+            raise ValueError(f"fault {name!r} needs nodes of platform {wanted}, this rack has {platform}")
         if name in soaked:
             upset += soaked[name].troubles
             continue
-        if name not in known:
-            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
-        if known[name].platform not in ("", platform):
-            raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
     hosts = []
     server: dict[str, int] = {}
+    crowd = Crowd()
     for ordered in order.rack(nodes, platform, nfs=nfs or any(fault.nfs for fault in chosen)):
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
@@ -105,6 +108,7 @@ def build(
             ordered.name,
             volumes=(LOCAL, ARRAY, *((NFS,) if ordered.nfs else ())),
             server=server,
+            crowd=crowd,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),

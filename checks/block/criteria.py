@@ -7,9 +7,9 @@ from statistics import median
 
 from checks.block.burst import Watched
 from checks.block.rounds import Round
-from checks.block.surroundings import causes
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import steadiness, variation_percent
+from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -123,7 +123,9 @@ def settled(measured: Measured[Round], range_percent: float, rise_percent: float
     if not found.holds(range_percent, rise_percent):
         note = say("not steady after {count} rounds: {cause}", count=len(rates), cause=_cause(measured))
         return Verdict.undecided(note, required, shown)
-    return Verdict.of(True, shown, required, "B/s", None, (Quantity("bytes per second", found.mean, "B/s"),))
+    return Verdict.of(
+        True, shown, required, "B/s", measured.remarks(), (Quantity("bytes per second", found.mean, "B/s"),)
+    )
 
 
 def steady(rounds: Sequence[Round], range_percent: float, rise_percent: float, window: int) -> bool:
@@ -147,7 +149,8 @@ def added_latency(near: Measured[Round], far: Measured[Round], most_us: float, m
     local, remote = (median(side) for side in sides)
     shown = say("{added:+.1f} us ({far:.1f} us against {near:.1f} us)", added=remote - local, far=remote, near=local)
     quantity = Quantity("added latency", remote - local, "us")
-    return Verdict.of(remote - local <= most_us, shown, required, "us", None, (quantity,))
+    note = beside(near.remarks(), far.remarks())
+    return Verdict.of(remote - local <= most_us, shown, required, "us", note, (quantity,))
 
 
 def payload_rate(bits_per_second: float, mtu: int) -> float:
@@ -181,7 +184,8 @@ def _cause(measured: Measured[Round]) -> Phrase:
     heat = [one for found in measured.facts for one in found.celsius if one is not None]
     busy = [found.cpu_percent for found in measured.facts if found.cpu_percent is not None]
     seen: list[Phrase] = []
-    if heat and max(heat) - min(heat) >= 5:
+    told = any(look.celsius for hosts in measured.around for one in hosts.values() for look in (one.before, one.after))
+    if heat and not told and max(heat) - min(heat) >= 5:
         seen.append(say("the disk went from {low} to {high} C", low=min(heat), high=max(heat)))
     if busy and max(busy) >= 90:
         seen.append(say("fio needed {cpu:.0f} percent of a core", cpu=max(busy)))
@@ -192,15 +196,4 @@ def _cause(measured: Measured[Round]) -> Phrase:
         if isinstance(found.watched, Watched)
     ):
         seen.append(say("other load was on the device"))
-    around = [found.around for found in measured.facts if found.around is not None]
-    seen += causes(around)
-    if not seen and all(one.megahertz is None for one in around):
-        return say(
-            "no heat, no other load and no lack of processor was seen; clocks are not shown here; look at the switch"
-        )
-    if not seen:
-        return say(
-            "no heat, no other load, no lack of processor, no slower clock and no error of a link was seen; look at the disk's own "
-            "throttling and the switch"
-        )
-    return joined(seen)
+    return cause(measured.around, seen)

@@ -23,22 +23,47 @@ REFUSED = 9
 
 _REFUSE = f'refuse() {{ echo "guard: refused: $*"; exit {REFUSED}; }};'
 
+# What stands on a disk, by its own name: an array, a volume, paths of multipathd, another target of the device mapper.
+_HOLDERS = " ".join(
+    (
+        'held() { for one in "$1"/holders/*; do [ -e "$one" ] || continue; by=${one##*/}; kind=; below=; what="is held by $by";',
+        '[ ! -d "$one/md" ] || { kind=md; what="is a member of the array $by"; };',
+        '[ ! -e "$one/dm/uuid" ] || { kind=dm; read -r below <"$one/dm/uuid"; what="is below $by, a target of the device mapper"; };',
+        'case $below in LVM-*) kind=lvm; what="is a physical volume below $by";;',
+        'mpath-*) kind=multipath; what="is a path of $by (multipathd)";; esac;',
+        'refuse "${kind:-holder} $dev $what"; done; };',
+    )
+)
+
+# Why nobody may claim it: whoever holds it is named where the kernel tells; reading this decides nothing any more.
+_WHY = " ".join(
+    (
+        "dev=$1; sys=$2; error=$3;",
+        _REFUSE,
+        _HOLDERS,
+        'at=$sys/class/block/${dev#/dev/}; number=; [ ! -e "$at/dev" ] || read -r number <"$at/dev"; held "$at";',
+        """place=$(awk -v n="${number:-none}" '$3 == n {print $5; exit}' /proc/self/mountinfo 2>/dev/null);""",
+        '[ -z "$place" ] || refuse "mount $dev is mounted at $place";',
+        'refuse "claim $dev is in use: $error"',
+    )
+)
+
 # A symbolic link is refused before it is followed; the claim is taken by whichever of two interpreters the host has.
 _CLAIM = " ".join(
     (
-        "dev=$1; inner=$2; perl=$3; python=$4; shift 4;",
+        "dev=$1; inner=$2; why=$3; perl=$4; python=$5; serial=$6; sys=$7; shift 5;",
         _REFUSE,
         '[ ! -L "$dev" ] || refuse "link $dev is a symbolic link to $(readlink -f -- "$dev")";',
         '[ -b "$dev" ] || refuse "absent $dev is no block device";',
-        'command -v perl >/dev/null 2>&1 && exec perl -e "$perl" "$dev" sh -c "$inner" sh "$dev" "$@";',
-        'command -v python3 >/dev/null 2>&1 && exec python3 -c "$python" "$dev" sh -c "$inner" sh "$dev" "$@";',
+        'command -v perl >/dev/null 2>&1 && exec perl -e "$perl" "$dev" "$why" "$sys" sh -c "$inner" sh "$dev" "$@";',
+        'command -v python3 >/dev/null 2>&1 && exec python3 -c "$python" "$dev" "$why" "$sys" sh -c "$inner" sh "$dev" "$@";',
         'refuse "claim neither perl nor python3 is there to claim $dev with"',
     )
 )
 _PERL = (
-    "use Fcntl qw(O_RDWR O_EXCL O_NOFOLLOW); $^F = 255; my $dev = shift @ARGV; "
+    "use Fcntl qw(O_RDWR O_EXCL O_NOFOLLOW); $^F = 255; my ($dev, $why, $sys) = splice(@ARGV, 0, 3); "
     "sysopen(HELD, $dev, O_RDWR | O_EXCL | O_NOFOLLOW) or "
-    f'do {{ print "guard: refused: claim $dev is in use: $!\\n"; exit {REFUSED} }}; exec {{ $ARGV[0] }} @ARGV or exit 127'
+    'do { exec("sh", "-c", $why, "sh", $dev, $sys, "$!") or exit 127 }; exec { $ARGV[0] } @ARGV or exit 127'
 )
 _LINES = "\n".join(
     (
@@ -46,10 +71,9 @@ _LINES = "\n".join(
         "try:",
         "    held = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL | os.O_NOFOLLOW)",
         "except OSError as error:",
-        "    print(f'guard: refused: claim {sys.argv[1]} is in use: {error.strerror}')",
-        f"    sys.exit({REFUSED})",
+        "    os.execvp('sh', ['sh', '-c', sys.argv[2], 'sh', sys.argv[1], sys.argv[3], error.strerror])",
         "os.set_inheritable(held, True)",
-        "os.execvp(sys.argv[2], sys.argv[2:])",
+        "os.execvp(sys.argv[4], sys.argv[4:])",
     )
 )
 #: A command is one line: the breaks stand in a literal.
@@ -60,7 +84,9 @@ _CHECK = " ".join(
     (
         "dev=$1; serial=$2; sys=$3; shift 3; nvmet=$sys/kernel/config/nvmet;",
         _REFUSE,
+        _HOLDERS,
         "name=${dev#/dev/}; at=$sys/class/block/$name;",
+        """case $name in nvme*c*n*) refuse "multipath $dev is one path of a namespace, not the namespace";; esac;""",
         """case $name in */*|''|*[!A-Za-z0-9]*) refuse "name $dev is no kernel name of a disk";; esac;""",
         '[ -e "$at/dev" ] || refuse "name the kernel knows no disk $name";',
         'read -r number <"$at/dev"; node=$(stat -c "%t %T" -- "$dev") || refuse "absent $dev cannot be looked at";',
@@ -71,8 +97,14 @@ _CHECK = " ".join(
         '[ "$found" = "$serial" ] || refuse "serial $dev carries $found, wanted $serial"; };',
         "same;",
         'for one in "$at/$name"*; do [ ! -e "$one/partition" ] || refuse "partitions $dev has partition ${one##*/}"; done;',
+        # A namespace that is reached over several paths, or over a fabric, is nobody's own disk: others may be at it too.
+        'paths=; count=0; for one in "$sys/class/block/${name%n*}"c*"n${name##*n}"; do [ ! -e "$one" ] ||',
+        '{ paths="$paths ${one##*/}"; count=$((count + 1)); }; done;',
+        '[ "$count" -le 1 ] || refuse "multipath $dev is reached over $count paths:$paths";',
+        'for one in "$at"/device/transport "$at"/device/nvme*/transport; do [ -e "$one" ] && read -r way <"$one" || continue;',
+        '[ "$way" = pcie ] || refuse "fabric $dev comes over $way: it is no disk of this host alone"; done;',
         'for one in "$at"/slaves/*; do [ ! -e "$one" ] || refuse "stacked $dev stands on ${one##*/}"; done;',
-        'for one in "$at"/holders/*; do [ ! -e "$one" ] || refuse "holder $dev is held by ${one##*/}"; done;',
+        'held "$at";',
         'for one in /sys/class/block/loop*/loop/backing_file; do [ -e "$one" ] && read -r below <"$one" || continue;',
         '[ "$below" != "$dev" ] || refuse "holder $dev is read by a loop device"; done;',
         # A target's export claims nothing, and neither does a program that opens the disk without O_EXCL (a virtual machine, a
@@ -96,7 +128,9 @@ _CHECK = " ".join(
         '[ -z "$place" ] || refuse "mount $dev is mounted at $place";',
         """awk -v d="$dev" '$1 == d {found = 1} END {exit !found}' /proc/swaps && refuse "swap $dev is swapped to";""",
         'signs=$(wipefs -n -i --noheadings -- "$dev" 2>&1) || refuse "signature wipefs cannot look: $signs";',
-        '[ -z "$signs" ] || refuse "signature $dev carries $(echo $signs)";',
+        "case $signs in *_raid_member*) kind=md;; *LVM[12]_member*) kind=lvm;; *mpath_member*) kind=multipath;;",
+        "*) kind=signature;; esac;",
+        '[ -z "$signs" ] || refuse "$kind $dev carries $(echo $signs)";',
         'kinds=$(blkid -p -o export -- "$dev" 2>&1); status=$?;',
         '[ "$status" = 2 ] && [ -z "$kinds" ] || refuse "signature blkid does not find $dev empty: $(echo $kinds)";',
         'echo "guard: clear $serial $name";',
@@ -150,7 +184,7 @@ def clear(found: Guarded[object]) -> Phrase | None:
 
 def _argv(serial: str, device: Word | None, root: str, *words: str) -> tuple[Word, ...]:
     place = Device("namespace", serial) if device is None else device
-    return ("sh", "-c", _CLAIM, "sh", place, _CHECK, _PERL, _PYTHON, serial, root, *words)
+    return ("sh", "-c", _CLAIM, "sh", place, _CHECK, _WHY, _PERL, _PYTHON, serial, root, *words)
 
 
 def _refusal(text: str) -> Phrase | None:

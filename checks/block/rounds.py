@@ -9,7 +9,6 @@ from typing import Any
 from checks.block import burst as bursts
 from checks.block.burst import Burst, Watched, is_path_of
 from checks.block.patterns import Pattern
-from checks.block.surroundings import Around
 from checks.nvme.facts import Health
 from checks.parsers.diskstats import Moved
 from checks.parsers.findmnt import Mounted
@@ -41,7 +40,6 @@ class Round:
     device_bytes: int | None
     watched: Watched | Phrase
     celsius: tuple[int | None, int | None]
-    around: Around | None = None
 
     @property
     def brief(self) -> Phrase:
@@ -75,7 +73,6 @@ def read(facts: Mapping[str, Any], pattern: Pattern, path: str) -> Round:
         device_bytes=served,
         watched=say("a network filesystem has no device here") if network else bursts.watched(burst, pattern, device),
         celsius=_heat(facts),
-        around=Around(facts["around before"], facts["around after"]) if "around after" in facts else None,
     )
 
 

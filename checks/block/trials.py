@@ -10,7 +10,6 @@ from checks.block.burst import burst
 from checks.block.live import rates
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
-from checks.block.surroundings import surroundings
 from checks.lexing import lines
 from checks.nvme import probes as nvme
 from checks.parsers import diskstats, fio
@@ -78,9 +77,9 @@ def on_file(
         stages=(
             (Step("mounts", host, raid.mounts(), must=mounted),),
             *((step,) for step in health("health before")),
-            (Step("counters before", host, counters()), Step("around before", host, surroundings())),
+            (Step("counters before", host, counters()),),
             (Step("load", host, burst(pattern, file, size)),),
-            (Step("counters after", host, counters()), Step("around after", host, surroundings())),
+            (Step("counters after", host, counters()),),
             *((step,) for step in health("health after")),
         ),
         clean=(Step("remove", host, removed(folder)),),

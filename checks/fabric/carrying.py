@@ -10,9 +10,10 @@ from checks.block.criteria import payload_rate
 from checks.block.rounds import Round
 from checks.fabric.exchange import Exchange, Grown, Times
 from checks.nic import counters as nics
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
+from checks.surroundings import Hosts, cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -39,7 +40,7 @@ def carries(measured: Measured[Exchange], speed: float, share: float, agreement:
         wanted=wanted / 1e9, share=share, port=speed * directions / 1e9, best=ceilings[0], small=ceilings[1],
     )  # fmt: skip
     rates = [one.bits for one in measured.facts]
-    if untold := _disagree(rates, agreement):
+    if untold := _disagree(rates, agreement, measured.around):
         return Verdict.undecided(untold, required, _rates(measured))
     ceiling = payload_rate(speed, 4096) * 8 * directions
     if median(rates) > 1.02 * ceiling:
@@ -58,14 +59,16 @@ def as_fast_from_accelerators(
     required = say("at least {share:.0%} of the rate from the host's memory", share=share)
     rates = [[one.bits for one in side.facts] for side in (host, card)]
     for side, measured in zip(rates, (host, card), strict=True):
-        if untold := _disagree(side, agreement):
+        if untold := _disagree(side, agreement, measured.around):
             return Verdict.undecided(untold, required, _rates(measured))
     here, there = (median(side) for side in rates)
     shown = say(
         "{there:.1f} Gb/s against {here:.1f} Gb/s ({share:.0%})", there=there / 1e9, here=here / 1e9, share=there / here
     )
     quantity = Quantity("bits per second", there, "b/s")
-    return Verdict.of(there >= share * here, shown, required, "b/s", card.remarks(), (quantity,))
+    return Verdict.of(
+        there >= share * here, shown, required, "b/s", beside(host.remarks(), card.remarks()), (quantity,)
+    )
 
 
 def answers_within(measured: Measured[Times], typical: float, p999: float) -> Verdict:
@@ -76,7 +79,7 @@ def answers_within(measured: Measured[Times], typical: float, p999: float) -> Ve
     middle, late = (median([getattr(one, name) for one in measured.facts]) for name in ("typical", "p999"))
     shown = say("typically {middle:.2f} us, {late:.2f} us at 99.9 %", middle=middle, late=late)
     quantities = (Quantity("typical latency", middle, "us"), Quantity("p99.9 latency", late, "us"))
-    return Verdict.of(middle <= typical and late <= p999, shown, required, "us", None, quantities)
+    return Verdict.of(middle <= typical and late <= p999, shown, required, "us", measured.remarks(), quantities)
 
 
 def nothing_lost(rounds: Sequence[Measured[Exchange]], allowed: int) -> Verdict:
@@ -141,7 +144,7 @@ def shared_fairly(measured: Measured[Exchange], speed: float, total: float, fair
         fair=fair,
     )
     rates = [one.bits for one in measured.facts]
-    if untold := _disagree(rates, agreement):
+    if untold := _disagree(rates, agreement, measured.around):
         return Verdict.undecided(untold, required, _rates(measured))
     ceiling = payload_rate(speed, 4096) * 8
     if max(rates) > 1.02 * ceiling:
@@ -169,8 +172,12 @@ def bottleneck(
     ``sheet`` is the disks' promise in bytes a second, None where no data sheet is agreed.
     """
     required = say("at least {share:.0%} of the lesser of network and disks", share=share)
-    for rates in ([one.bits for one in network.facts], [one.bytes_per_second for one in volume.facts]):
-        if untold := _disagree(rates, agreement):
+    sides = (
+        ([one.bits for one in network.facts], network.around),
+        ([one.bytes_per_second for one in volume.facts], volume.around),
+    )
+    for rates, around in sides:
+        if untold := _disagree(rates, agreement, around):
             return Verdict.undecided(untold, required, _rates(network))
     carried = median([one.bits for one in network.facts]) / 8
     given = median([one.bytes_per_second for one in volume.facts])
@@ -181,12 +188,15 @@ def bottleneck(
         sheet=say("not agreed") if sheet is None else say("{rate}/s by their sheets", rate=show_bytes(int(sheet))),
     )  # fmt: skip
     if given < share * narrow:
-        note = say("neither network nor disks are the limit: target, driver, queues or the filesystem are")
+        note: Phrase | None = say(
+            "neither network nor disks are the limit: target, driver, queues or the filesystem are"
+        )
     elif narrow is carried or narrow == carried:
         note = say("the network is the limit")
     else:
         note = say("the disks are the limit")
     quantity = Quantity("share of the narrowest part", given / narrow, "share")
+    note = beside(note, network.remarks(), volume.remarks())
     return Verdict.of(given >= share * narrow, shown, required, "B/s", note, (quantity,))
 
 
@@ -230,13 +240,13 @@ def _pauses(grown: Grown) -> int:
     return sum(grown.port[name] or 0 for name in found)
 
 
-def _disagree(rates: Sequence[float], agreement: float) -> Phrase | None:
+def _disagree(rates: Sequence[float], agreement: float, around: Sequence[Hosts]) -> Phrase | None:
     if len(rates) < 2:
         return say("{count} rounds, wanted at least 2", count=len(rates))
     if min(rates) < agreement * max(rates):
         return say(
-            "the slowest round has {share:.1%} of the fastest, wanted {wanted:.0%}: look for other traffic on port and switch",
-            share=min(rates) / max(rates), wanted=agreement,
+            "the slowest round has {share:.1%} of the fastest, wanted {wanted:.0%}: look for other traffic on port and switch; {cause}",
+            share=min(rates) / max(rates), wanted=agreement, cause=cause(around),
         )  # fmt: skip
     return None
 

@@ -10,8 +10,9 @@ from checks.files.integrity import Checked
 from checks.files.loading import Loaded
 from checks.files.saving import Saved
 from checks.parsers.vllm_log import ModelLoad
-from checks.phrase import Phrase, joined, say
+from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import variation_percent
+from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict
@@ -35,7 +36,8 @@ def intact(measured: Measured[Checked], unproven: Phrase | None = None) -> Verdi
     )  # fmt: skip
     if got != put or not put:
         return Verdict.undecided(say("not everything that was written was verified"), required, shown)
-    return Verdict.of(True, shown, required, "B", unproven, (Quantity("bytes verified", got, "B"),))
+    found = (Quantity("bytes verified", got, "B"),)
+    return Verdict.of(True, shown, required, "B", beside(unproven, measured.remarks()), found)
 
 
 def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdict:
@@ -54,7 +56,8 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
     how = say("unmounted, connected anew ({count} controllers) and mounted again", count=min(counts, default=0))
     shown = joined([found.measured, how if fabric else say("unmounted and mounted again")])
     open_ = say("whether the connection was a new one, and that not the server's memory answered, is not proven")
-    return Verdict.of(True, shown, found.required, "B", None if fabric else open_, found.quantities)
+    remarks = beside(None if fabric else open_, measured.remarks())
+    return Verdict.of(True, shown, found.required, "B", remarks, found.quantities)
 
 
 def loads(
@@ -63,7 +66,7 @@ def loads(
     """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that vary by ``variation`` percent."""
     return _beside_fio(
         [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in reads.facts],
-        share, variation, context, [one.seconds for one in measured.facts],
+        share, variation, context, [one.seconds for one in measured.facts], (measured, reads),
     )  # fmt: skip
 
 
@@ -77,13 +80,13 @@ def saves(
         )
     return _beside_fio(
         [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in writes.facts],
-        share, variation, context, [one.seconds for one in measured.facts],
+        share, variation, context, [one.seconds for one in measured.facts], (measured, writes),
     )  # fmt: skip
 
 
 def _beside_fio(
     rates: Sequence[float], reference: Sequence[float], share: float, variation: float, context: Phrase | None,
-    seconds: Sequence[float],
+    seconds: Sequence[float], sides: tuple[Measured[Loaded] | Measured[Saved], Measured[Round]],
 ) -> Verdict:  # fmt: skip
     if not reference or not rates:
         return Verdict.undecided(say("no round was measured"), say("at least {share:.0%} of fio's rate", share=share))
@@ -101,10 +104,14 @@ def _beside_fio(
     except ValueError as error:
         return Verdict.undecided(say("{why}", why=str(error)), required, shown)
     if varied > variation:
-        note = say("the rounds vary by {varied:.1f} %, wanted at most {most:g} %", varied=varied, most=variation)
+        note = say(
+            "the rounds vary by {varied:.1f} %, wanted at most {most:g} %: {cause}",
+            varied=varied, most=variation, cause=cause([around for side in sides for around in side.around]),
+        )  # fmt: skip
         return Verdict.undecided(note, required, shown)
     quantities = (Quantity("bytes per second", median(rates), "B/s"), Quantity("seconds", median(seconds), "s"))
-    return Verdict.of(median(rates) >= wanted, shown, required, "B/s", context, quantities)
+    remarks = beside(context, *(side.remarks() for side in sides))
+    return Verdict.of(median(rates) >= wanted, shown, required, "B/s", remarks, quantities)
 
 
 def faster_than_nfs(array: Measured[Loaded], nfs: Measured[Loaded], least: float, context: Phrase | None) -> Verdict:
@@ -119,7 +126,8 @@ def faster_than_nfs(array: Measured[Loaded], nfs: Measured[Loaded], least: float
         here=show_bytes(int(here)), there=show_bytes(int(there)), ratio=here / there,
     )  # fmt: skip
     quantity = Quantity("times as fast as NFS", here / there, "")
-    return Verdict.of(here >= least * there, shown, required, note=context, quantities=(quantity,))
+    note = beside(context, array.remarks(), nfs.remarks())
+    return Verdict.of(here >= least * there, shown, required, note=note, quantities=(quantity,))
 
 
 def engine_loaded(found: ModelLoad, most: float, context: Phrase | None) -> Verdict:

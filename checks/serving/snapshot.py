@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from checks.block.burst import is_path_of
+from checks.lexing import integer
 from checks.parsers import boot_id, diskstats, prometheus, sysfs_infiniband
 from checks.parsers.diskstats import Moved
 from checks.parsers.prometheus import Metrics
@@ -25,11 +26,15 @@ from checks.trial import Voided
 
 Fact = TypeVar("Fact")
 
+# A device of soft RoCE counts packets only, and names the network port that carries all of its bytes.
 _SNAPSHOT = (
     f": kvgate serving snapshot; {SHOW}"
+    'soft() { for one in /sys/class/infiniband/*/parent; do [ -r "$one" ] || continue; net=$(cat "$one"); '
+    """device=${one#/sys/class/infiniband/}; echo "${device%%/*} $net $(cat "/sys/class/net/$net/statistics/rx_bytes")"; done; }; """
     "show boot cat /proc/sys/kernel/random/boot_id; show meminfo cat /proc/meminfo; show diskstats cat /proc/diskstats; "
     "show rdma grep -Hs '' /sys/class/infiniband/*/ports/*/counters/port_rcv_data "
     "/sys/class/infiniband/*/ports/*/counters/link_downed; "
+    "show soft soft; "
     'for url in "$@"; do show "page $url" curl -sS -f -m 30 --url "$url"; done; echo "== end"'
 )
 
@@ -52,6 +57,9 @@ class Snapshot:
     disks: tuple[Moved, ...] | None
     ports: tuple[IbPort, ...] | None
     pages: tuple[tuple[str, Metrics | None, str], ...]
+    soft: tuple[
+        tuple[str, str, int], ...
+    ] = ()  # device of soft RoCE, the network port below it, bytes that that received
 
     def page(self, url: str) -> Metrics | None:
         """Metrics of one page; None where it did not answer with metrics."""
@@ -77,7 +85,15 @@ def parse(text: str) -> Snapshot:
         disks=_maybe(found, "diskstats", diskstats.parse),
         ports=_maybe(found, "rdma", sysfs_infiniband.parse),
         pages=tuple(pages),
+        soft=_maybe(found, "soft", _soft) or (),
     )
+
+
+def _soft(text: str) -> tuple[tuple[str, str, int], ...]:
+    rows = [row.split(" ") for row in text.splitlines()]
+    if any(len(row) != 3 for row in rows):
+        raise UnreadableOutput(f"found {text[:80]!r}, wanted lines of a device, its network port and bytes")
+    return tuple((device, net, integer(count, "bytes received")) for device, net, count in rows)
 
 
 def _page(section: Section) -> tuple[Metrics | None, str]:
@@ -211,19 +227,24 @@ def _read(window: Window, device: str | None) -> int | None:
 
 
 def _received(window: Window) -> int | None:
-    """Bytes that all RDMA ports of the host received; the counter counts words of four bytes."""
+    """Bytes that all RDMA ports of the host received; the counter counts words of four bytes.
 
-    def total(moment: Snapshot) -> dict[tuple[str, int], int]:
-        return {
-            (one.device, one.port): one.counters["port_rcv_data"]
+    Devices of soft RoCE have no such counter. Where there are no others, their bytes are those of the network ports below them; what
+    else came in there is counted too, and shows as too many bytes, never as too few.
+    """
+
+    def total(moment: Snapshot) -> dict[tuple[str, int | str], int]:
+        words: dict[tuple[str, int | str], int] = {
+            (one.device, one.port): one.counters["port_rcv_data"] * 4
             for one in moment.ports or ()
             if "port_rcv_data" in one.counters
         }
+        return words or {("", net): count for _, net, count in moment.soft}
 
     before, after = total(window.before), total(window.after)
     if not before or before.keys() != after.keys() or any(after[port] < before[port] for port in before):
         return None
-    return sum(after[port] - before[port] for port in before) * 4
+    return sum(after[port] - before[port] for port in before)
 
 
 def silent(window: Window) -> tuple[Phrase, ...]:

@@ -17,6 +17,7 @@ from checks.serving.site import Site
 from checks.statistics.expected import throughput_points, ttft_points
 from checks.statistics.percentile import median
 from checks.statistics.steadiness import variation_percent
+from checks.surroundings import causes as stood_around
 from checks.trial import Measured
 from checks.verdict import Outcome, Quantity, Verdict, worst
 
@@ -77,6 +78,7 @@ def _cause(measured: Measured[Alone]) -> Phrase:
     late = max(one.arm.client.lag_p99_s for one in measured.facts)
     if late > 0.01:
         seen.append(say("the client came {late:.3f} s late to what was due", late=late))
+    seen += stood_around(measured.around)
     if not seen:
         return say(
             "no heat, no new media errors and no busy client was seen, and other load on the device would have broken the proof; "
@@ -156,6 +158,11 @@ def _changes(now: dict[str, float], known: dict[str, float]) -> tuple[Quantity, 
         for name, value in now.items()
         if known.get(name)
     )
+
+
+def told(verdict: Verdict | None, name: str) -> float | None:
+    """The number of a name that a verdict measured; None where it did not."""
+    return fastest((verdict,), name)
 
 
 def fastest(verdicts: Iterable[Verdict | None], name: str) -> float | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from checks.soak.outages import Outage, outages, scheduled
+from checks.soak.causes import OUTSIDE, Outage, leading
+from checks.soak.outages import outages, scheduled
 from checks.soak.plan import Policy
 from checks.soak.sampling import gaps
 from checks.soak.track import Track
@@ -26,12 +27,6 @@ class State(StrEnum):
 
 #: Minutes of these states count.
 COUNTED = frozenset({State.RUNNING, State.SCHEDULED, State.RESUMED})
-
-#: Causes that the policy may pass over: none of them is a fault of array, link or engine.
-OUTSIDE = frozenset({"reboot", "worker", "suspended", "full", "load", "stopped"})
-
-#: Which cause a minute is named by when it has several: what is wrong with the rack before what is wrong with the watching.
-_WORST = ("array", "link", "disk", "mount", "engine", "reboot", "suspended", "load", "worker", "full", "stopped")
 
 #: Which cause an end is that nobody asked for.
 _ENDED = {"full": "full", "vanished": "worker"}
@@ -151,8 +146,7 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
         everything.append(Outage(_ENDED.get(track.ended, "stopped"), track.last, track.plan.seconds, track.ended))
     for one in sorted(everything, key=lambda one: one.begin):
         for minute in _minutes([(one.begin, one.end)], reached):
-            if minute not in found or _WORST.index(one.cause) < _WORST.index(found[minute].cause):
-                found[minute] = one
+            found[minute] = leading((found[minute], one)) if minute in found else one
     return found
 
 

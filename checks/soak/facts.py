@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from checks.probe import UnreadableOutput
 from checks.soak.accounting import Account, account
+from checks.soak.causes import Outage
 from checks.soak.counters import Counted, counted
 from checks.soak.gauges import Clock, Gauge, clock, gauges, standing
 from checks.soak.log import Log, log
-from checks.soak.outages import Outage, outages
+from checks.soak.outages import outages
 from checks.soak.plan import Plan
 from checks.soak.requests import Requests, requests
 from checks.soak.sampling import Sampled, sampled

@@ -66,6 +66,23 @@ class Trend:
     p_value: float
 
 
+def slope_within(parts: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Median of the slopes between all pairs of points of the same part: what moves within parts, whatever lies between them.
+
+    This is the seasonal Kendall slope estimator (Hirsch, Slack, Smith, Water Resources Research 18 (1982) 107); of one part it is
+    Theil-Sen. A part of fewer than three points tells nothing. Raises ValueError where none has as many.
+    """
+    slopes = []
+    for times, values in parts:
+        if len(times) >= FEWEST:
+            when, data = finite(times), finite(values)
+            first, second = np.triu_indices(len(when), 1)
+            slopes.append((data[second] - data[first]) / (when[second] - when[first]))
+    if not slopes:
+        raise ValueError(f"no part has {FEWEST} points")
+    return float(np.median(np.concatenate(slopes)))
+
+
 def trend(times: Sequence[float], values: Sequence[float]) -> Trend:
     """Trend of ``values`` over ``times`` that one outlier cannot make.
 

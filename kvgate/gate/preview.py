@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from checks.acceptance import Text
 from checks.decision import Owed
+from checks.probe import Level
+from checks.surroundings import surroundings
 from kvgate.gate.session import GateSession, GateTest
 
 #: Stands in a plan for what is asked to tell this rack from another.
@@ -48,6 +50,11 @@ def preview(session: GateSession, tests: Sequence[GateTest]) -> Preview:
             found[need.host, need.key] = (level, max(samples, need.samples), clauses)
             first |= set() if need.instead else {(need.host, need.key)}
         for trial in rehearsal.trials:
+            for host in trial.hosts:
+                place = (host, surroundings().command())
+                level, samples, clauses = found.get(place, (Level.PASSIVE.value, 1, []))
+                found[place] = (level, max(samples, 2 * trial.rounds), [*clauses, test.owed.clause])
+                first.add(place)
             for step in trial.everything:
                 place = (step.host, step.probe.command())
                 level, samples, clauses = found.get(place, (step.probe.level.value, 1, []))

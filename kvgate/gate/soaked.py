@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -170,11 +171,24 @@ def _facts(evidence: Evidence, host: str, numbers: Iterable[int], state: int | N
                 ) from None
             yield segment
 
-    story, samples = gather(segments())
     said = None if state is None else evidence.answer(state)
     if isinstance(said, StoredFailure):
         raise said.error()
-    return condense(track(story, samples, None if said is None else soak_state.parse(said.stdout.decode())))
+    with _uncollected():
+        story, samples = gather(segments())
+        return condense(track(story, samples, None if said is None else soak_state.parse(said.stdout.decode())))
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles meanwhile: a journal makes millions of small tables that have none, and each search walks them all."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
 
 
 def _host(folder: Path, host: str, numbers: list[int], state: int | None) -> HostSoak | None:

@@ -14,6 +14,7 @@ from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import Device, Level, Probe
+from checks.surroundings import surroundings
 from checks.trial import Step, Trial, turn
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
@@ -22,7 +23,7 @@ from kvgate.gate.answers import Answers, Met
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.gate.signals import one_by_one
-from kvgate.gate.tried import AFTER, BEFORE, CLEAN, PROOF, QUIET, ROUND, Ended, Tried, hidden, named
+from kvgate.gate.tried import AFTER, AROUND, BEFORE, CLEAN, PROOF, QUIET, ROUND, Ended, Tried, hidden, named
 from kvgate.transport.base import Answer, Batch, Command, Transport
 
 #: Seconds between two looks at the live number.
@@ -185,10 +186,13 @@ class Trials:
     def _stages(self, trial: Trial[Any], number: int, stages: Sequence[Sequence[Step]]) -> None:
         well = self._quiet(trial, number)
         names = self._names(trial, number, BEFORE) if well else {}
+        if well:
+            self._everywhere(trial, number, AROUND[0], surroundings())
         try:
             for stage in stages:
                 well = well and self._stage(trial, number, stage, names)
             if well:
+                self._everywhere(trial, number, AROUND[1], surroundings())
                 self._names(trial, number, AFTER)
         except (
             BaseException

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from checks.load import running
 from checks.nvme.probes import controllers
 from checks.phrase import Phrase, joined, say
 from checks.probe import UnreadableOutput
+from checks.surroundings import Around, Hosts, surroundings
 from checks.trial import Measured, Step, Trial, Voided
 from checks.verdict import Outcome
 from kvgate.errors import CannotTell, DeviceAbsent, Unreadable
@@ -28,15 +30,22 @@ PROOF = "proof"
 #: Hidden steps: which kernel names the serials had before and after the load, whose load runs, what was left to end.
 BEFORE, AFTER, QUIET, CLEAN = "controllers before", "controllers after", "other load", "load ended"
 
+#: Hidden steps: what stood around a round on each of its hosts.
+AROUND = ("around before", "around after")
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """One round as it came out: a fact, or why it does not count (``void``), or why it could not be told (``failed``)."""
+    """One round as it came out: a fact, or why it does not count (``void``), or why it could not be told (``failed``).
+
+    ``around`` has the hosts that were looked at before and after it.
+    """
 
     number: int
     fact: Any = None
     void: Phrase | None = None
     failed: CannotTell | None = None
+    around: Hosts = field(default_factory=dict)
 
 
 class Tried:
@@ -70,7 +79,8 @@ class Tried:
         """Return what the rounds gave. Raises CannotTell where fewer than wanted count, or too many are void."""
         self.asked[trial.key] = trial
         rounds = self.rounds(trial)
-        facts = tuple(one.fact for one in rounds if one.void is None and one.failed is None)
+        good = [one for one in rounds if one.void is None and one.failed is None]
+        facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
         if not rounds and (serials := self._not_permitted(trial)) is not None:
@@ -103,7 +113,7 @@ class Tried:
                     title=trial.title, good=len(facts), wanted=trial.rounds,
                 )
             )  # fmt: skip
-        return Measured(facts, voided, tuple(error.phrase for error in failed))
+        return Measured(facts, voided, tuple(error.phrase for error in failed), tuple(one.around for one in good))
 
     def _not_permitted(self, trial: Trial[Any]) -> list[str] | None:
         for line in self.answers.evidence.notes(NOT_PERMITTED):
@@ -120,11 +130,14 @@ class Tried:
         return str(told[-1].get("note"))
 
     def numbers(self, trial: Trial[Any]) -> list[int]:
-        """Evidence numbers of every step of every round that came to its end."""
+        """Evidence numbers of every step of every round that came to its end, and of what stood around it."""
         kept = (
-            self.answers.place(step.host, trial.place(number, step))
+            self.answers.place(host, key)
             for number in self.ended.get(trial.key, ())
-            for step in trial.everything
+            for host, key in (
+                *((step.host, trial.place(number, step)) for step in trial.everything),
+                *((host, hidden(trial, number, moment)) for host in sorted(trial.hosts) for moment in AROUND),
+            )
         )
         return [number for number in kept if number is not None]
 
@@ -142,7 +155,7 @@ class Tried:
                 if step.must is not None and (why := step.must(facts[step.name])) is not None:
                     raise CannotTell(why)
             self._same_names(trial, number)
-            return Ended(number, trial.read(facts))
+            return Ended(number, trial.read(facts), around=self._around(trial, number))
         except CannotTell as error:
             return Ended(number, failed=error)
         except Voided as void:
@@ -162,6 +175,15 @@ class Tried:
                         host=host, whose=whose,
                     )
                 )  # fmt: skip
+
+    def _around(self, trial: Trial[Any], number: int) -> Hosts:
+        """What stood around a round; a host that could not be asked, as in older runs, is left out."""
+        found: dict[str, Around] = {}
+        for host in sorted(trial.hosts):
+            with contextlib.suppress(CannotTell):
+                looks = [self.answers.step(host, hidden(trial, number, one), surroundings()) for one in AROUND]
+                found[host] = Around(*looks)
+        return found
 
     def _same_names(self, trial: Trial[Any], number: int) -> None:
         for host, steps in named(trial).items():

@@ -14,7 +14,8 @@ Unit = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9@_.:-]+\.service$")]
 Variable = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 #: What an arm keeps its KV on. ``recompute`` keeps none: every prompt is prefilled again.
-ArmRole = Literal["local", "array", "nfs", "recompute"]
+#: A ``reader`` is another node that reads the array at the same time; G3 asks it nothing alone.
+ArmRole = Literal["local", "array", "nfs", "recompute", "reader"]
 
 
 class Engine(Strict):

@@ -45,7 +45,8 @@ def below(mount: Mount) -> str:
 def baseline_hosts(rack: Rack) -> frozenset[str]:
     """Nodes that G2 measures one node on: those that serve an arm, else the first node that lets itself be loaded."""
     if rack.serving is not None:
-        return frozenset(arm.host for shape in rack.serving.shapes.values() for arm in shape.arms.values())
+        arms = [arm for shape in rack.serving.shapes.values() for arm in shape.arms.values()]
+        return frozenset(arm.host for arm in arms if arm.role != "reader")
     nodes = [name for name, host in rack.hosts.items() if host.role == "node" and host.access == "shell"]
     return frozenset(nodes[:1])
 
@@ -159,7 +160,8 @@ def _serving(rack: Rack) -> Iterator[Thing]:
         instances = max((len(arm.instances) for arm in shape.arms.values()), default=0)
         about = {
             "primary": name == serving.primary, "instances": "several" if instances > 1 else "one",
-            "recompute": "recompute" in roles, "nfs": "nfs" in roles, "canaries": serving.workload.canaries > 0,
+            "recompute": "recompute" in roles, "nfs": "nfs" in roles, "readers": "reader" in roles,
+            "canaries": serving.workload.canaries > 0,
         }  # fmt: skip
         traits = tuple((key, _word(value)) for key, value in about.items())
         yield Thing(Subject.SHAPE, name, "", shape, None, rack, traits)

@@ -172,6 +172,12 @@ def secret(url: URL) -> bool:
     return url.password is not None or any(name in url.query for name in _SECRET)
 
 
+def bare(url: URL) -> URL:
+    """Return a URL without any password: what another program may be told, which takes it from its own places."""
+    query = url.difference_update_query(_SECRET).query
+    return URL.create(url.drivername, url.username, None, url.host, url.port, url.database, query)
+
+
 def shown(url: URL) -> str:
-    """Return a URL as it may be shown: without any password."""
+    """Return a URL as it may be shown: without any password, and with stars where one stood before the host."""
     return url.difference_update_query(_SECRET).render_as_string(hide_password=True)

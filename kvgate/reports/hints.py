@@ -52,10 +52,11 @@ def _same_folder(folder: str) -> bool:
 
 
 def _without_password(ledger: str) -> str:
-    if "@" not in ledger:
+    """Return the URL as it works when pasted: PostgreSQL takes the password from its own places (``~/.pgpass``)."""
+    if ledger.startswith("sqlite:"):
         return ledger
-    from sqlalchemy import URL, make_url
+    from sqlalchemy import make_url
 
-    url = make_url(ledger)
-    plain = URL.create(url.drivername, url.username, None, url.host, url.port, url.database, url.query)
-    return plain.render_as_string(hide_password=False)
+    from kvgate.ledger.engine import bare
+
+    return bare(make_url(ledger)).render_as_string(hide_password=False)

@@ -29,6 +29,10 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--rank-bytes", type=int, default=64, help="bytes of a token in one rank's files")
     parser.add_argument("--chunk", type=int, default=256)
     parser.add_argument("--read", type=float, default=6.8e9, help="bytes a second that the modelled device reads")
+    parser.add_argument(
+        "--devices", type=Path, help="file of FOLDER RATE lines: what the modelled device below the store reads instead"
+    )
+    parser.add_argument("--prefill", type=float, default=10_000.0, help="tokens a second that it computes")
     parser.add_argument("--pace", type=float, default=0.05, help="real seconds for each second of the engine")
     parser.add_argument("--worker-port", type=int, default=0, help="port of the first worker's page, the others follow")
     parser.add_argument("--start", type=Path, metavar="PIDFILE", help="go into the background once it listens")
@@ -39,12 +43,23 @@ def parsed(words: list[str]) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def rate(asked: argparse.Namespace) -> float:
+    """Bytes a second of the modelled device: two engines that differ in their store alone differ in nothing else."""
+    if asked.devices is None or asked.store is None:
+        return float(asked.read)
+    rows = [line.split() for line in asked.devices.read_text("utf-8").splitlines()]
+    found = [float(value) for folder, value in rows if asked.store.is_relative_to(folder)]
+    if len(found) != 1:
+        raise ValueError(f"{asked.devices} has {len(found)} rates for {asked.store}, wanted one")
+    return found[0]
+
+
 def made(asked: argparse.Namespace) -> Server:
     """Build the server. Raises ValueError for an unknown fault."""
     weight = Shape().token_bytes / (asked.rank_bytes * asked.ranks)
     shape = Shape(
         model=asked.model, kind=asked.kind, ranks=asked.ranks, rank_bytes=asked.rank_bytes, chunk=asked.chunk,
-        read=asked.read, weight=weight,
+        read=rate(asked), prefill=asked.prefill, weight=weight,
     )  # fmt: skip
     knobs = joined(Knobs(), *(named(name).knobs for name in asked.fault))
     store = FolderStore(asked.store, shape) if asked.store else None

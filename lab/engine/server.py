@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import time
 from collections.abc import AsyncIterator
@@ -15,6 +16,8 @@ from lab.engine import pages
 from lab.engine.core import Ask, Engine, Served
 from lab.engine.prompts import chunked
 
+#: aiohttp 3.9 and newer take it so; 3.8 (Debian 12) at each port.
+_BY_RUNNER = "shutdown_timeout" in inspect.signature(web.BaseRunner.__init__).parameters
 _STREAM = {"Content-Type": "text/event-stream; charset=utf-8"}
 
 
@@ -71,9 +74,10 @@ class Server:
                 await runner.cleanup()
 
     async def _listen(self, app: web.Application, port: int) -> web.AppRunner:
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        ending: dict[str, Any] = {"shutdown_timeout": 0.5}
+        runner = web.AppRunner(app, access_log=None, **(ending if _BY_RUNNER else {}))
         await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", port).start()
+        await web.TCPSite(runner, "127.0.0.1", port, **({} if _BY_RUNNER else ending)).start()
         return runner
 
     def _engine(self) -> web.Application:

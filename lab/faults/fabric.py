@@ -27,6 +27,11 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(noise=0.12),),
     ),
     Fault(
+        "fabric-node-throttles", "the node's processors are throttled for heat while its port is loaded, and its rates differ by a tenth",
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"},
+        load=(Cable(noise=0.12), Trouble(clock=0.9, throttled=3)),
+    ),
+    Fault(
         "fabric-latency", "a single read of the node takes four times as long",
         "node-01", stops=frozenset({"G2.2.4"}), load=(Cable(latency=4.0),),
     ),

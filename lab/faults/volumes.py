@@ -37,7 +37,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "local-disk-throttles", "the local disk grows slower from round to round, as one does that throttles",
-        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"}, load=(Trouble("nvme0n1", decay=0.08),),
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"}, load=(Trouble("nvme0n1", decay=0.08, warmer=3),),
     ),
     Fault(
         "node-throttles", "the node's processors are throttled for heat while the local disk is loaded, and everything on it slows down",
@@ -47,6 +47,11 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "volume-unsteady", "rates of the array's volume differ by a tenth from round to round",
         "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"}, load=(Trouble("nvme1n1", noise=0.12),),
+    ),
+    Fault(
+        "volume-link-flaps", "the node's storage link comes and goes while the array's volume is loaded, and its RoCE port loses packets",
+        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"},
+        load=(Trouble("nvme1n1", noise=0.12, flaps=1, lost=40),),
     ),
     Fault(
         "local-reads-from-memory", "half of what fio reads on the local disk comes from memory",

@@ -15,6 +15,7 @@ from lab.load.files import FilesHost, Upset
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.load.network import mountstats
 from lab.machine import Reply
+from lab.serving.crowd import Crowd
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
 from lab.soak.worker import SoakHost
@@ -39,16 +40,23 @@ class LoadHost:
     upsets: tuple[Upset, ...] = ()
     files: FilesHost = field(init=False)
     boot: str = ""
+    looks: int = 0  # at what stands around a round
     unused: set[str] = field(default_factory=set)  # devices that nothing on this host stands on
     server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
+    crowd: Crowd = field(default_factory=Crowd)  # what the serving hosts of the rack share
     serving: ServingHost | None = None
     soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets, server=self.server)
         self.serving = ServingHost(
-            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+            self.name,
+            self.boot,
+            self.moved,
+            lambda: self._counters().stdout.decode(),
+            self.flaws,
+            crowd=self.crowd,
         )
 
     def answer(self, line: str) -> Reply | None:
@@ -69,7 +77,7 @@ class LoadHost:
             (words[:2] == ["sh", "-c"] and "KVGATE_LOAD" in words[2], lambda _: Reply(b"ours 0\nend\n")),
             (words == ["cat", "/proc/diskstats"], lambda _: self._counters()),
             (words == ["cat", "/proc/self/mountstats"], lambda _: Reply(mountstats(self.volumes, self.moved).encode())),
-            (words[:2] == ["grep", "-Hs"] and "scaling_cur_freq" in line, lambda _: self._around()),
+            (words[:2] == ["grep", "-EHs"] and "scaling_cur_freq" in line, lambda _: self._around()),
             (words == ["fio", "--version"], lambda _: Reply(f"{self._version()}\n".encode())),
             (words[:1] == ["fio"], self._fio),
             (words[:2] == ["sh", "-c"] and "iostat" in words[2] and "fio" in words, self._watched),
@@ -84,8 +92,8 @@ class LoadHost:
         """Whoever would write a disk raw is told who holds it; one that is unused is written, and is busy for as long."""
         volume = next((one for one in self.volumes if words[4] == f"/dev/{one.device}"), None)
         if volume is not None and volume.device in self.unused:
-            place = f"{words[8]} {volume.device}\n"
-            return Reply(f"guard: clear {place}{self._raw(volume, words[10:], place)}".encode())
+            place = f"{words[9]} {volume.device}\n"
+            return Reply(f"guard: clear {place}{self._raw(volume, words[11:], place)}".encode())
         said = (
             "absent it is no block device" if volume is None else f"claim {words[4]} is in use: Device or resource busy"
         )
@@ -125,18 +133,32 @@ class LoadHost:
         return Reply("".join(rows).encode())
 
     def _around(self) -> Reply:
-        """Clocks and links beside a load: as they were ordered, or as a trouble of the last run left them."""
-        trouble = next((one for one in self.troubles if one.clock < 1 or one.throttled or one.flaps), Trouble())
-        loaded = [one for one in self.volumes if trouble.on in ("", one.device)]
-        runs = sum(self.runs.get(f"{one.path}/.kvgate-load", 0) for one in loaded)
-        clock = int(3_700_000 * trouble.clock ** (runs % 3))
-        rows = [f"/sys/devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq:{clock}" for n in range(4)]
-        rows += [
-            f"/sys/devices/system/cpu/cpu{n}/thermal_throttle/package_throttle_count:{2 + runs * trouble.throttled}"
-            for n in range(4)
+        """What stands around a round, looked at before and after it: as ordered, or as a trouble leaves it a little more each time.
+
+        Each processor counts the events of its package, and the package that is hot is the second: the first counted more before.
+        """
+        self.looks += 1
+        trouble = next((one for one in self.troubles if one.around), Trouble())
+        rounds = self.looks // 2
+        clock = int(3_700_000 * trouble.clock ** (rounds % 3))
+        rows = [
+            "/proc/stat:cpu  "
+            + " ".join(str(self.looks * ticks) for ticks in (900, 0, 300, 8500, 200, 0, 100, 0, 0, 0))
         ]
-        rows.append(f"/sys/class/net/ens1f0np0/carrier_changes:{2 + runs * trouble.flaps}")
+        for cpu in range(4):
+            at, package = f"/sys/devices/system/cpu/cpu{cpu}", cpu // 2
+            rows += [
+                f"{at}/cpufreq/scaling_cur_freq:{clock}", f"{at}/topology/physical_package_id:{package}",
+                f"{at}/topology/core_id:{cpu % 2}",
+                f"{at}/thermal_throttle/package_throttle_count:{2 + rounds * trouble.throttled if package else 90}",
+                f"{at}/thermal_throttle/core_throttle_count:{cpu}",
+            ]  # fmt: skip
+        rows.append(f"/sys/class/net/ens1f0np0/carrier_changes:{2 + rounds * trouble.flaps}")
         rows += [f"/sys/class/net/ens1f0np0/statistics/{name}:0" for name in ("rx_errors", "tx_errors")]
+        port = "/sys/class/infiniband/mlx5_0/ports/1"
+        rows += [f"{port}/counters/symbol_error:0", f"{port}/hw_counters/lifespan:10"]
+        rows.append(f"{port}/hw_counters/out_of_sequence:{2 + rounds * trouble.lost}")
+        rows.append(f"/sys/class/nvme/nvme0/hwmon3/temp1_input:{39850 + trouble.warmer * 1000 * rounds}")
         return Reply("".join(f"{row}\n" for row in rows).encode())
 
     def _move(self, volume: Volume, way: str, size: float) -> None:
@@ -164,8 +186,6 @@ class LoadHost:
         if volume is None:
             return Reply(b"fio: failed to open the file: No such file or directory\n", status=1)
         run = self.runs[given["filename"]] = self.runs.get(given["filename"], 0) + 1
-        folder = f"{volume.path}/.kvgate-load"
-        self.runs[folder] = self.runs.get(folder, 0) + 1
         trouble = self._trouble(volume.device, run)
         seconds, ramp = float(given["runtime"]), float(given["ramp_time"])
         depth = int(given["iodepth"]) * int(given["numjobs"])

@@ -36,8 +36,9 @@ class Trouble:
 
     ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
     the share of bytes that memory answers, ``other`` foreign bytes a second on the device. ``stderr``/``status``/``error`` are
-    how fio ends; ``clock`` is the share of the processors' clock, ``throttled`` and ``flaps`` what each run adds to their
-    counters; ``short`` the share of its time that it ran; ``killed`` prints nothing.
+    how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and ``lost`` what each round
+    adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
+    the share of its time that it ran; ``killed`` prints nothing.
     """
 
     on: str = ""
@@ -61,6 +62,13 @@ class Trouble:
     clock: float = 1.0
     throttled: int = 0
     flaps: int = 0
+    lost: int = 0
+    warmer: int = 0
+
+    @property
+    def around(self) -> bool:
+        """Whether it is seen beside loads, whatever they measure."""
+        return self.clock < 1 or bool(self.throttled or self.flaps or self.lost or self.warmer)
 
     def applies(self, device: str, run: int) -> bool:
         """Whether this run on this device is touched."""

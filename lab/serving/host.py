@@ -12,6 +12,7 @@ from typing import Any
 from lab.machine import Reply
 from lab.serving import launcher, pages, readback
 from lab.serving.client import Served, document
+from lab.serving.crowd import Crowd
 from lab.serving.model import CHUNK, TOKEN, UNITS, Flaw, Unit, noise, speed
 from lab.serving.pages import Counters
 
@@ -61,6 +62,10 @@ class ServingHost:
     starts: int = 0
     booted: int = 0
     left: dict[str, set[Key]] = field(default_factory=dict)
+    crowd: Crowd = field(default_factory=Crowd)
+
+    def __post_init__(self) -> None:
+        self.crowd.hosts.append(self)
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line; None for one that is none of its own."""
@@ -201,13 +206,17 @@ class ServingHost:
         first = next((one for one in engines if one is not None), None)
         role = first.unit.role if first is not None else ""
         number = 0
+        crowded = "/fan-in/" in options["set"]
         if options["mode"] == "measure":
-            place = (role, options["concurrency"], first.unit.store if first is not None else "")
+            place = (role, options["concurrency"], first.unit.store if first is not None and not crowded else "")
             number = self.windows[place] = self.windows.get(place, 0) + 1
+            if crowded:
+                self.clock = self.crowd.begin(self, options["set"])
         window = Window(self, options, role, number)
+        off = flaw.amount if (flaw := self.flaw("clock-off", role)) is not None else 0.0
         text, seconds = document(
             options,
-            (1.79e9 + self.clock, self.clock),
+            (1.79e9 + self.clock + off, self.clock),
             lambda index: window.serve(engines[(index + options["shift"]) % len(engines)], index),
             0.4 if self.flaw("client-busy") and options["mode"] == "measure" else 0.003,
             0.2 if self.flaw("clock-steps") else 0.0,
@@ -338,6 +347,12 @@ class Window:
         if (loose := host.flaw("restless", self.role)) is not None:
             factor *= noise("restless", self.role, concurrency, self.number, spread=loose.amount)
         each = noise(self.role, options["set"], index, spread=0.01)
+        if source == "store" and self.role == "array":
+            wait, crowd = ttft, host.crowd
+            wait *= crowd.slowdown(concurrency * options["tokens"] * TOKEN / whole)
+            if crowd.reading() > 1 and (starved := host.flaw("starved", self.role)) is not None:
+                wait *= 1 + starved.amount
+            ttft, whole = wait, whole + wait - ttft
         if host.flaw("first-chunk-early", self.role):
             return 0.004, (whole - 0.004) * factor
         return max(ttft * factor * each, 1e-4), max((whole - ttft) * factor * out / 128, 1e-4)

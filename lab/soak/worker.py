@@ -24,7 +24,8 @@ from lab.soak.trouble import Trouble
 
 _CALL = re.compile(r"; set -- (.*); for p in python3 ", re.DOTALL)
 _GONE = 44  # what `read` ends with for a segment that is not there
-_STEP = 120.0  # seconds of the soak between two requests
+#: Seconds of the soak between two requests of its load.
+STEP = 120.0
 
 
 @dataclass
@@ -133,7 +134,7 @@ class SoakHost:
             return []
         if not soak.segments:
             clock = Begin(soak.begun[1], soak.begun[0], self.boot, soak.worker, soak.text, self.captured)
-            soak.segments = written(soak.plan, 1, self.troubles, step=_STEP, clock=clock)
+            soak.segments = written(soak.plan, 1, self.troubles, step=STEP, clock=clock)
         reached = self._reached(soak)
         whole = ["".join(raw for at, raw in part if at <= reached).encode("ascii") for part in soak.segments]
         return [raw for raw in whole if raw]

@@ -45,6 +45,11 @@ def main(words: list[str]) -> int:
     except NoRack as error:
         sys.stderr.write(f"rack: {error}\n")
         return 1
+    except subprocess.TimeoutExpired as error:
+        sys.stderr.write(
+            f"rack: {chosen.machine if chosen.verb == 'ssh' else 'a machine'} did not end within {error.timeout:.0f} s\n"
+        )
+        return 1
     except FileNotFoundError as error:
         sys.stderr.write(f"rack: {error.filename} is not installed: make rack installs it\n")
         return 1

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lab.vm.machine import Machine
+from lab.vm.machine import Machine, nvme
 from lab.vm.order import ARRAY, NODE, NQN
 from lab.vm.rack import NoRack, Rack
 
@@ -50,21 +50,6 @@ def _cable(up: bool) -> Doing:
     return run
 
 
-def _again(*names: str) -> Doing:
-    """Cut the power and start from the disks as they are."""
-
-    def run(rack: Rack) -> None:
-        machines = [rack.machine(name) for name in names]
-        for machine in machines:
-            machine.cut_power()
-        for machine in machines:
-            rack.start(machine)
-        for name in ("array", "node"):
-            _settled(rack.machine(name))
-
-    return run
-
-
 def _settled(machine: Machine, limit: float = 600) -> None:
     """Wait until every connection is live again and the mounts answer."""
     script = (
@@ -102,6 +87,20 @@ def _pull(rack: Rack) -> None:
     time.sleep(15)  # a hot plug is confirmed by the guest after five seconds of blinking, more under emulation
 
 
+def _plug(rack: Rack) -> None:
+    """Plug the fourth disk in again and build anew what stood on it: the array's RAID0, then the node's connection and mount."""
+    _run("node", f"umount -l /mnt/fx100\nnvme disconnect -n {NQN}")(rack)
+    _run("array", f"echo 0 >{_TARGET}/subsystems/{NQN}/namespaces/1/enable\nmdadm --stop --quiet /dev/md0")(rack)
+    words = dict(pair.partition("=")[::2] for pair in nvme(3, ARRAY.serials[3], ARRAY.lba).split(",")[1:])
+    numbers = {name: int(value) for name, value in words.items() if value.isdecimal()}
+    rack.machine("array").ask("device_add", driver="nvme", **{**words, **numbers})
+    seen = f"until grep -q {ARRAY.serials[3]} /sys/class/nvme/nvme*/serial; do sleep 1; done; sleep 3"
+    _run("array", f"timeout 120 sh -c '{seen}'\nsystemctl restart rack.service")(rack)
+    _run("array", f"echo 1 >{_TARGET}/subsystems/{NQN}/namespaces/1/enable")(rack)
+    _run("node", "systemctl restart rack.service", 600)(rack)
+    _settled(rack.machine("node"))
+
+
 def _unreadable(rack: Rack) -> None:
     """Answer every read of one place of the fourth disk with an error, and let the node come there: 300 MiB to 500 MiB of the volume."""
     array = rack.machine("array")
@@ -112,6 +111,13 @@ def _unreadable(rack: Rack) -> None:
     array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="broken")
     read = "dd if=$(findmnt -no SOURCE /mnt/fx100) of=/dev/null bs=1M skip=300 count=200 iflag=direct conv=noerror 2>/run/read-error"
     rack.machine("node").ssh(f"{read}\ntrue", 600)
+
+
+def _readable(rack: Rack) -> None:
+    array = rack.machine("array")
+    array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="disk3")
+    array.ask("blockdev-del", **{"node-name": "broken"})
+    _settled(rack.machine("node"))
 
 
 def _frozen(rack: Rack) -> None:
@@ -128,6 +134,23 @@ def _lost(name: str, script: str) -> Doing:
     return _each(_run(name, script), lambda rack: _noticed(rack.machine("node")))
 
 
+def _on_word(name: str, script: str, back: str) -> Doing:
+    """Do it on a machine that cannot be reached after it; ``back`` is done there once the word comes, or after a quarter of an hour."""
+    wait = f"n=0; until ping -q -c 1 -W 1 {_WORD} >/dev/null || [ $n -ge 900 ]; do n=$((n+1)); sleep 1; done"
+    return _run(name, f"systemd-run -q --collect sh -c '{wait}; {back}'\n{script}")
+
+
+def _word(rack: Rack) -> None:
+    """Give the word: an address that answers on the storage network for as long as it takes."""
+    _run("array", f"ip address add {_WORD}/32 dev eth1")(rack)
+    try:
+        rack.answering(rack.machine("node"))
+    finally:
+        _run("array", f"ip address del {_WORD}/32 dev eth1")(rack)
+
+
+#: Nobody's address on the storage network but while it is the word.
+_WORD = "192.168.100.99"
 _TARGET = "/sys/kernel/config/nvmet"
 _ALLOWED = f"{_TARGET}/subsystems/{NQN}/allowed_hosts"
 _OTHER = "192.168.100.77"
@@ -136,13 +159,17 @@ _READER = (
     "dd if=/dev/urandom of=/mnt/fx100/.rack-read bs=1M count=32 conv=fsync 2>/dev/null\n"
     "systemd-run -q --unit=rack-reader sh -c 'while :; do dd if=/mnt/fx100/.rack-read of=/dev/null bs=128k iflag=direct; done'"
 )
+_KEY = "/etc/ssh/ssh_host_ed25519_key"
+#: The node lets the volume go and takes its part again: connected anew, mounted anew.
+_ANEW = _run("node", f"umount -l /mnt/fx100 || true\nnvme disconnect -n {NQN}\nsystemctl restart rack.service", 600)
 _RESET = (
     f"for one in /sys/class/nvme/nvme*; do [ $(cat $one/subsysnqn) != {NQN} ] || echo 1 >$one/reset_controller; done"
 )
 
 FAULTS = {
     fault.name: fault
-    for fault in (
+    for fault in (  # read errors first: they are told from the kernel's log, where others leave lines too; a lost disk leaves most
+        Fault("read-error", "one place of one disk of the RAID0 cannot be read", _unreadable, _readable),
         Fault("link-down", "the cable of the storage network is pulled", _cable(False), _each(_cable(True), _back("node"))),
         Fault(
             "mtu-mismatch", "the array's storage port carries frames of 1500 bytes only",
@@ -153,20 +180,20 @@ FAULTS = {
             "clock-off", "the node's clock is a minute ahead and nothing corrects it",
             _run("node", "systemctl stop chrony\ndate -s '+60 seconds' >/dev/null"), _run("node", "systemctl start chrony\nsleep 20"),
         ),
-        Fault("disk-pulled", "one of the four disks of the RAID0 is pulled", _pull, _again("array", "node")),
         Fault(
             "subsystem-removed", "the array gives the subsystem out no more",
-            _lost("array", f"rm {_TARGET}/ports/1/subsystems/{NQN}"), _again("array", "node"),
+            _lost("array", f"rm {_TARGET}/ports/1/subsystems/{NQN}"),
+            _each(_run("array", f"ln -s {_TARGET}/subsystems/{NQN} {_TARGET}/ports/1/subsystems/"), _ANEW, _back("node")),
         ),
         Fault(
             "xfs-shut-down", "the filesystem on the array's volume has shut itself down",
-            _run("node", "xfs_io -x -c shutdown /mnt/fx100"), _again("node"),
+            _run("node", "xfs_io -x -c shutdown /mnt/fx100"), _each(_ANEW, _back("node")),
         ),
         Fault(
             "host-key-changed", "the node presents another host key",
-            _run("node", "ssh-keygen -q -t ed25519 -N '' -f /run/other\n"
-                 "cat /run/other >/etc/ssh/ssh_host_ed25519_key\nsystemctl restart ssh"),
-            _again("node"),
+            _on_word("node", f"rm -f /run/other*\nssh-keygen -q -t ed25519 -N '' -f /run/other\ncp -p {_KEY} /run/kept\n"
+                     f"cat /run/other >{_KEY}\nsystemctl restart ssh", f"cat /run/kept >{_KEY}; systemctl restart ssh"),
+            _word,
         ),
         Fault(
             "packets-lost", "one packet of twenty is lost on the storage network, in both directions",
@@ -174,7 +201,6 @@ FAULTS = {
             _each(*(_run(name, "tc qdisc del dev eth1 root") for name in ("array", "node")),
                   _run("node", "systemctl stop rack-reader\nrm /mnt/fx100/.rack-read"), _back("node")),
         ),
-        Fault("read-error", "one place of one disk of the RAID0 cannot be read", _unreadable, _again("array", "node")),
         Fault(
             "wrong-hostnqn", "the array lets another host in, not the node",
             _each(_run("array", f"rm {_ALLOWED}/{NODE.hostnqn}"), _lost("node", f"{_RESET} || true")),
@@ -186,11 +212,10 @@ FAULTS = {
             _each(_run("array", f"ip address del {_OTHER}/24 dev eth1\nip address add {ARRAY.address}/24 dev eth1"), _back("node")),
         ),
         Fault(
-            "sshd-killed", "nothing answers SSH on the node, for four minutes",
-            _run("node", "systemd-run -q --on-active=240 systemctl start ssh.service\n"
-                 "systemd-run -q --on-active=1 systemctl stop ssh.service"),
-            lambda rack: rack.answering(rack.machine("node")),
+            "sshd-killed", "nothing answers SSH on the node",
+            _on_word("node", "systemd-run -q --on-active=1 systemctl stop ssh.service", "systemctl start ssh.service"), _word,
         ),
         Fault("frozen", "the node stands still in the middle of whatever it did", _frozen, _thawed),
+        Fault("disk-pulled", "one of the four disks of the RAID0 is pulled", _pull, _plug),
     )
 }  # fmt: skip

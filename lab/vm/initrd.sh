@@ -6,6 +6,10 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 mkdir -p "$tree/bin" "$tree/modules" "$tree/dev" "$tree/proc" "$tree/root"
 cp "$(command -v busybox)" "$tree/bin/busybox"
+if ldd "$tree/bin/busybox" >/dev/null 2>&1; then # it would start nothing: the initrd has no libraries
+    echo "rack: found busybox that needs libraries, wanted a static one: install busybox-static" >&2
+    exit 1
+fi
 # One number a module keeps the order that modprobe would load them in.
 modprobe -d "$root" -S "$kernel" --show-depends -a virtio_pci virtio_blk crc32c_generic ext4 |
     awk '$1 == "insmod" && !seen[$2]++ { print $2 }' >"$tree/order"

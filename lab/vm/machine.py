@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
+import tarfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,9 @@ from lab.vm import qmp
 from lab.vm.order import ARRAY, BIOS, CPU, MEMORY, NODE, Ordered
 
 _HERE = Path(__file__).parent
+
+#: What a machine is handed by fw_cfg at each start, by the end of the file's name in the rack's folder.
+FILES = ("settings", "part", "engine", "program", "host-key", "authorized-key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Machine:
         words += ["-serial", f"file:{self.name}.console", "-qmp", f"unix:{self.name}.qmp,server=on,wait=off"]
         words += ["-kernel", str(self.image / "vmlinuz"), "-initrd", str(self.image / "initrd.cpio")]
         words += ["-append", _boot_words(self.name)]
-        for file in ("settings", "part", "host-key", "authorized-key"):
+        for file in FILES:
             words += ["-fw_cfg", f"name=opt/rack/{file},file={self.name}.{file}"]
         words += ["-smbios", f"type=0,vendor=kvgate,version={BIOS}"]
         words += ["-smbios", f"type=1,manufacturer=kvgate,product=virtual-{self.name},uuid={mine.uuid}"]
@@ -148,6 +153,17 @@ def nvme(index: int, serial: str, lba: int) -> str:
     return f"nvme,id=nvme{index},bus=port{index},serial={serial},drive=disk{index},max_ioqpairs=4,mdts=7,{sizes}"
 
 
-def part(ordered: Ordered) -> Path:
-    """Return the script that makes a machine what it is in the rack."""
-    return _HERE / "parts" / f"{ordered.name}.sh"
+def part(name: str) -> Path:
+    """Return a script that makes a machine what it is in the rack."""
+    return _HERE / "parts" / f"{name}.sh"
+
+
+def pack(path: Path) -> None:
+    """Write the engine's program as one file."""
+    top = _HERE.parents[1]
+    with tarfile.open(path, "w") as kept:
+        for file in (top / "lab" / "__init__.py", *sorted((top / "lab" / "engine").glob("*.py"))):
+            entry = tarfile.TarInfo(str(file.relative_to(top)))
+            content = file.read_bytes()
+            entry.size, entry.mtime = len(content), int(file.stat().st_mtime)
+            kept.addfile(entry, io.BytesIO(content))

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.vm import accelerator, inventory, order
-from lab.vm.machine import Machine, part
+from lab.vm.machine import Machine, pack, part
 from lab.vm.qmp import Refused
 
 Say = Callable[[str], None]
+_PANIC = "end Kernel panic"
 
 
 class NoRack(Exception):
@@ -91,6 +92,8 @@ class Rack:
         while time.monotonic() < end:
             if machine.pid() is None:
                 raise NoRack(f"{machine.name} ended while it started:\n{_tail(machine.console)}")
+            if _PANIC in _tail(machine.console):
+                raise NoRack(f"{machine.name} does not start, its kernel gave up:\n{_tail(machine.console)}")
             try:
                 if machine.ssh("true", limit=120).returncode == 0:
                     return
@@ -142,7 +145,9 @@ class Rack:
             kind, body = key.with_name(key.name + ".pub").read_text().split()[:2]
             known.append(f"{name} {kind} {body}\n")
             (self.folder / f"{name}.settings").write_text(order.settings(machine.ordered, self.ports()[2]))
-            shutil.copyfile(part(machine.ordered), self.folder / f"{name}.part")
+            shutil.copyfile(part(name), self.folder / f"{name}.part")
+            shutil.copyfile(part("engine"), self.folder / f"{name}.engine")
+            pack(self.folder / f"{name}.program")
             shutil.copyfile(self.folder / "id_ed25519.pub", self.folder / f"{name}.authorized-key")
             _overlay(self.folder / f"{name}.root.qcow2", self.image / "root.qcow2")
             for index in range(len(machine.ordered.serials)):

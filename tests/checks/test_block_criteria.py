@@ -11,8 +11,6 @@ from checks.block import burst, criteria, rounds
 from checks.block.burst import Burst, Watched, invalid, is_path_of, watched
 from checks.block.patterns import Pattern, Way
 from checks.block.rounds import Round
-from checks.block.surroundings import Around, Surroundings
-from checks.block.surroundings import parse as parse_surroundings
 from checks.parsers.diskstats import Moved
 from checks.parsers.findmnt import Mounted
 from checks.parsers.fio import Direction, FioRun, Job, Latency
@@ -255,49 +253,3 @@ def test_iostat_is_averaged_without_ramp_and_edges() -> None:
 def test_iostat_that_saw_too_little_tells_nothing() -> None:
     for reports in ((), seconds("nvme0n1", 1.0, 8), seconds("sda", 1.0, 20)):
         assert not isinstance(watched(Burst(run(), reports), PATTERN, "nvme0n1"), Watched)
-
-
-def around(*moments: tuple[float | None, int | None, int]) -> Around:
-    before, after = (
-        Surroundings(clock, times, {("ens1", "carrier_changes"): flaps}) for clock, times, flaps in moments
-    )
-    return Around(before, after)
-
-
-QUIET = around((3700.0, 4, 2), (3690.0, 4, 2))
-
-
-@pytest.mark.parametrize(
-    ("found", "cause"),
-    [
-        (QUIET, "no slower clock and no error of a link was seen"),
-        (around((3500.0, 4, 2), (3510.0, 4, 2)), "the processors' clock went from 3695 to 3505 MHz"),
-        (around((3511.0, 4, 2), (3511.0, 4, 2)), "no slower clock and no error of a link was seen"),
-        (around((3700.0, 4, 2), (3700.0, 6, 2)), "the processor was throttled for heat 2 times"),
-        (around((3700.0, 4, 2), (3700.0, 4, 3)), "the link of ens1 went away or came back 1 times"),
-        (around((None, None, 2), (None, None, 2)), "no slower clock and no error of a link was seen"),
-    ],
-)
-def test_rounds_that_differ_name_what_was_seen_around_them(found: Around, cause: str) -> None:
-    rows = measured(a_round(around=QUIET), a_round(7.5 * GB, around=QUIET), a_round(5.0 * GB, around=found))
-    verdict = criteria.repeatable(rows, 5.0)
-    assert verdict.outcome is Outcome.UNDECIDED
-    assert cause in str(verdict.note)
-
-
-def test_a_machine_that_shows_no_clock_is_not_said_to_have_kept_it() -> None:
-    hidden = around((None, None, 2), (None, None, 2))
-    rows = measured(a_round(around=hidden), a_round(7.5 * GB, around=hidden))
-    assert "clocks are not shown here" in str(criteria.repeatable(rows, 5.0).note)
-
-
-def test_what_stands_around_a_round_is_read_as_far_as_it_is_shown() -> None:
-    text = (
-        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq:3000000\n/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq:2000000\n"
-        "/sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count:7\n/sys/class/net/ens1/carrier_changes:2\n"
-        "/sys/class/net/ens1/statistics/rx_errors:5\nsomething else\n"
-    )
-    found = parse_surroundings(text)
-    assert (found.megahertz, found.throttled) == (2500.0, 7)
-    assert found.links == {("ens1", "carrier_changes"): 2, ("ens1", "rx_errors"): 5}
-    assert parse_surroundings("") == Surroundings(None, None, {})

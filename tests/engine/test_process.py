@@ -9,8 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from checks.serving import sources
 from checks.serving.work import Mode, Work
+from lab.engine.__main__ import made, parsed
 from tests.engine.serving import load, page
 
 
@@ -79,3 +82,12 @@ def test_one_that_will_not_stop_is_killed_in_the_end(tmp_path: Path) -> None:
     assert page(f"http://127.0.0.1:{port}/metrics").samples
     assert engine("--stop", str(pidfile)).returncode == 0
     assert not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text()
+
+
+def test_what_a_modelled_device_reads_goes_by_the_folder_of_the_store_and_by_nothing_else(tmp_path: Path) -> None:
+    rates = tmp_path / "devices"
+    rates.write_text("/mnt/a 1e6\n/mnt/ab 2e6\n")
+    for store, rate in (("/mnt/a/kv", 1e6), ("/mnt/ab/kv", 2e6)):
+        assert made(parsed(["--store", store, "--devices", str(rates)])).engine.shape.read == rate
+    with pytest.raises(ValueError, match="0 rates for /srv/kv"):
+        made(parsed(["--store", "/srv/kv", "--devices", str(rates)]))

@@ -9,8 +9,6 @@ import struct
 import subprocess
 import time
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -20,86 +18,14 @@ from checks.block import criteria, guard, raw
 from checks.block.guard import Guarded
 from checks.block.patterns import Pattern, Way
 from checks.parsers import fio
-from checks.parsers.fio import FioRun
-from checks.probe import Level, Probe
+from checks.probe import Level
 from checks.verdict import Outcome
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.trials import Trials
 from kvgate.transport.local import LocalTransport
-from tests.gates.loops import loop_device, needs
-
-MIB = 2**20
-SERIAL = "SCRATCH0001"
-FILL = ("fio", "--name=w", "--size=16m", "--rw=write", "--bs=1m", "--direct=1", "--output-format=json")
-
-
-def run(*words: str, **more: bool) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, **{"check": True, **more})
-
-
-@dataclass
-class Disk:
-    """A loop device that seems to carry a serial: its own folder of sysfs with one more file."""
-
-    node: str
-    root: Path
-
-    @property
-    def name(self) -> str:
-        return self.node.removeprefix("/dev/")
-
-    @property
-    def folder(self) -> Path:
-        return self.root / "class/block" / self.name
-
-    def known(self, serial: str = SERIAL) -> Disk:
-        """Show it as the kernel does now."""
-        shutil.rmtree(self.root, ignore_errors=True)
-        (self.folder / "device").mkdir(parents=True)
-        for entry in Path("/sys/class/block", self.name).iterdir():
-            if entry.name != "device":
-                (self.folder / entry.name).symlink_to(entry.resolve())
-        (self.folder / "device/serial").write_text(f"{serial}  \n")
-        return self
-
-    def look(self, node: str | None = None, path: str | None = None) -> Guarded[str]:
-        return tried(guard.look(SERIAL, node or self.node, str(self.root)), path)
-
-    def write(self, *words: str, node: str | None = None, path: str | None = None) -> Guarded[FioRun]:
-        return tried(guard.write(SERIAL, words or FILL, fio.parse, 60, node or self.node, str(self.root)), path)
-
-    def head(self) -> bytes:
-        with Path(self.node).open("rb", buffering=0) as file:
-            return file.read(MIB)
-
-
-def tried(probe: Probe[Guarded[fio.FioRun]] | Probe[Guarded[str]], path: str | None = None) -> Guarded[object]:
-    assert probe.level is Level.DESTRUCTIVE
-    environment = dict(os.environ) | ({"PATH": path} if path else {})
-    shell = shutil.which("sh")
-    assert shell is not None
-    done = subprocess.run(
-        [shell, "-c", probe.command({})], capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
-    assert done.returncode in probe.accepted, done
-    return probe.parse(done.stdout)
-
-
-@pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    needs("losetup", "fio")
-    with loop_device(tmp_path / "image", 400 * MIB) as node:
-        yield Disk(node, tmp_path / "sys").known()
-
-
-def refused(found: Guarded[object], condition: str, disk: Disk | None = None, before: bytes = b"") -> None:
-    assert found.said is None
-    assert found.refused is not None
-    assert f"condition: {condition}" in str(found.refused)
-    if disk is not None:
-        assert disk.head() == before
+from tests.gates.rawdisk import FILL, MIB, SERIAL, Disk, mounted, refused, run
 
 
 @pytest.mark.parametrize("interpreter", ["perl", "python3"])
@@ -227,14 +153,15 @@ def pool_label() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("offset", "content", "kind"),
+    ("offset", "content", "kind", "condition"),
     [
-        (0, partition_table(), "dos"), (4096, md_superblock(), "linux_raid_member"), (512, volume_label(), "LVM2_member"),
-        (4096, bcache_superblock(), "bcache"), (128 * 1024, pool_label(), "zfs_member"),
+        (0, partition_table(), "dos", "signature"), (4096, md_superblock(), "linux_raid_member", "md"),
+        (512, volume_label(), "LVM2_member", "lvm"), (4096, bcache_superblock(), "bcache", "signature"),
+        (128 * 1024, pool_label(), "zfs_member", "signature"),
     ],
 )  # fmt: skip
 def test_a_partition_table_or_a_member_of_an_array_a_volume_a_cache_or_a_pool(
-    disk: Disk, offset: int, content: bytes, kind: str
+    disk: Disk, offset: int, content: bytes, kind: str, condition: str
 ) -> None:
     with Path(disk.node).open("r+b", buffering=0) as file:
         file.seek(offset)
@@ -242,7 +169,7 @@ def test_a_partition_table_or_a_member_of_an_array_a_volume_a_cache_or_a_pool(
         os.fsync(file.fileno())
     before = disk.head()
     found = disk.write()
-    refused(found, "signature", disk, before)
+    refused(found, condition, disk, before)
     assert kind in str(found.refused)
 
 
@@ -255,33 +182,12 @@ def test_a_disk_with_partitions_and_a_partition(disk: Disk) -> None:
     refused(disk.write(), "partition", disk, disk.head())
 
 
-@pytest.mark.parametrize(("kind", "condition"), [("holders", "holder"), ("slaves", "stacked")])
-def test_a_disk_that_an_array_or_a_volume_holds(disk: Disk, kind: str, condition: str) -> None:
-    (disk.folder / kind).unlink(missing_ok=True)
-    (disk.folder / kind / "dm-0").mkdir(parents=True)
-    refused(disk.write(), condition, disk, disk.head())
-
-
 def test_a_disk_below_a_loop_device(disk: Disk) -> None:
     above = run("losetup", "--find", "--show", disk.node).stdout.strip()
     try:
         refused(disk.write(), "holder", disk, disk.head())
     finally:
         run("losetup", "-d", above)
-
-
-def mounted(disk: Disk, place: Path) -> subprocess.CompletedProcess[str]:
-    return run("mount", disk.node, str(place), check=False)
-
-
-def test_a_disk_that_was_mounted_since_it_was_looked_at(disk: Disk, tmp_path: Path) -> None:
-    assert disk.look().refused is None
-    run("mkfs.xfs", "-q", "-f", disk.node)
-    assert mounted(disk, tmp_path).returncode == 0
-    try:
-        refused(disk.write(), "claim")
-    finally:
-        run("umount", str(tmp_path))
 
 
 def test_a_disk_that_is_swapped_to_or_claimed_by_somebody(disk: Disk) -> None:

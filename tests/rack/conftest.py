@@ -1,22 +1,37 @@
-"""What the tests on the virtual rack share: the rack, one campaign on it, and a page that says what each part found and took."""
+"""What the tests on the virtual rack share: the rack, one campaign on it, and a page that says what each part found and took.
+
+``KVGATE_RACK=1`` runs all of them, ``short`` those that fit into a run of CI. ``KVGATE_RACK_RESUME=1`` leaves out what passed before.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lab.vm.rack import Rack
+from tests.rack.report import Part, Report
 from tests.rack.site import KEPT, RACK, RackSite, fresh
 
-WANTED = os.environ.get("KVGATE_RACK") == "1"
+_HOW = os.environ.get("KVGATE_RACK", "")
+WANTED, RESUMED = _HOW in ("1", "short"), os.environ.get("KVGATE_RACK_RESUME") == "1"
 NEEDS_RACK = [
-    pytest.mark.skipif(not WANTED, reason="starts virtual machines for an hour or two: make test-rack"),
+    pytest.mark.skipif(_HOW != "1", reason="starts virtual machines for an hour or two: make test-rack"),
     pytest.mark.timeout(7200),
 ]
+SHORT = [
+    pytest.mark.skipif(not WANTED, reason="starts virtual machines for some minutes: make test-rack-short"),
+    pytest.mark.timeout(3600),
+]
+#: The order that costs least: each gate opens the next, faults leave their traces in the kernels' logs, the soak is longest.
+_ORDER = (
+    "test_parts", "test_report", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_faults", "test_short_soak",
+    "test_soak",
+)  # fmt: skip
 _NOTES = pytest.StashKey[list[str]]()
+_REPORT = Report(KEPT)
 
 
 @pytest.fixture(scope="session")
@@ -28,8 +43,9 @@ def rack() -> Rack:
 
 @pytest.fixture(scope="session")
 def campaign(rack: Rack) -> Iterator[RackSite]:
-    """G1, then G2: one ledger, kept below var/ with its evidence and its report."""
-    site = fresh(KEPT / "campaign")
+    """G1, then G2, then G3: one ledger, kept below var/ with its evidence and its report."""
+    folder = KEPT / "campaign"
+    site = RackSite(folder, []) if RESUMED and folder.exists() else fresh(folder)
     yield site
     if runs := [row["run"] for row in site.runs()]:
         site.kvgate("report", *runs, "--evidence", str(site.evidence), "--html", str(KEPT / "report.html"))
@@ -47,23 +63,29 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
     if WANTED and "rack" in item.fixturenames and (call.when == "call" or report.failed):  # type: ignore[attr-defined]
-        KEPT.mkdir(parents=True, exist_ok=True)
-        page = KEPT / "report.md"
-        _line(
-            page,
-            f"| {item.name} | {report.outcome} | {call.duration:.0f} s | {'; '.join(item.stash.get(_NOTES, []))} |",
-        )
+        said = [*item.stash.get(_NOTES, []), *([str(report.longrepr[2])] if report.skipped else [])]
+        _REPORT.add(Part(item.name, report.outcome, call.duration, tuple(said)))
+
+
+def too_slow(reasons: Iterable[str]) -> None:
+    """Skip in the short form where a probe was ended for its time: that speaks of the computer, and CI runs on any."""
+    if _HOW == "short" and (late := [one for one in reasons if "did not end within" in one]):
+        pytest.skip(f"this computer is too slow for the virtual rack now: {late[0]}")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Begin the page anew."""
-    if WANTED:
-        KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / "report.md").write_text(
-            "# The virtual rack, tested\n\n| test | outcome | took | said |\n|---|---|---|---|\n"
-        )
+    """Begin the page anew, or go on with it."""
+    if WANTED and not RESUMED:
+        _REPORT.begin()
 
 
-def _line(page: Path, text: str) -> None:
-    with page.open("a", encoding="utf-8") as file:
-        file.write(text.replace("\n", " ") + "\n")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the rack's tests into the order that costs least, and leave out what passed before a run that goes on."""
+    here = Path(__file__).parent
+    mine = [item for item in items if item.path.parent == here]
+    places = iter(sorted(mine, key=lambda item: _ORDER.index(item.path.stem)))
+    items[:] = [next(places) if item.path.parent == here else item for item in items]
+    done = _REPORT.passed() if WANTED and RESUMED else frozenset()
+    if left := [item for item in mine if item.name in done and "rack" in item.fixturenames]:  # type: ignore[attr-defined]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]

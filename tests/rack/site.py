@@ -64,9 +64,9 @@ class RackSite(Site):
         """Every verdict of the last run."""
         return {(row["clause"], row["subject"]): row for row in self.last()["verdicts"]}
 
-    def certify(self) -> None:
-        """Let both parties sign the last run. Their keys lie in one folder: that proves nothing, and opens the next gate."""
-        run = self.runs()[-1]["run"]
+    def certify(self, gate: str) -> None:
+        """Let both parties sign the last passed run of a gate. Their keys lie in one folder: that proves nothing."""
+        run = [one["run"] for one in self.runs() if (one["gate"], one["outcome"]) == (gate, "PASS")][-1]
         path = self.folder / f"{run}.json"
         place = ("--evidence", str(self.evidence))
         trust = self.folder / "allowed_signers"

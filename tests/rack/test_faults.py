@@ -26,7 +26,7 @@ def judged(folder: Path, *clauses: str) -> Rows:
     return rows
 
 
-@pytest.mark.parametrize("name", sorted(EXPECTED.faults))
+@pytest.mark.parametrize("name", list(FAULTS))
 def test_a_fault_that_happened_stops_what_is_about_it(rack: Rack, tmp_path: Path, name: str, note: list[str]) -> None:
     fault, expected = FAULTS[name], EXPECTED.faults[name]
     fault.make(rack)

@@ -83,48 +83,6 @@ def test_every_clause_of_g4_reads_it_and_what_happened_stops_what_is_about_it(
     note.append(", ".join(f"{count} {kind}" for kind, count in counts.items()))
 
 
-def test_a_timer_of_the_schedule_fires_under_a_real_systemd_and_makes_up_for_the_time_the_machine_was_off(
-    rack: Rack, site: RackSite, note: list[str]
-) -> None:
-    node = rack.machine("node")
-    units = site.folder / "units"
-    now = float(node.ssh("date +%s").stdout)
-    at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now + 60))
-    planned = site.soak(
-        "schedule",
-        "--units",
-        str(units),
-        "--allow-load",
-        "--at",
-        at,
-        "--name",
-        "tonight",
-        "--json",
-        *site.by("customer"),
-    )
-    assert planned.returncode == 0, planned.stderr
-    (entry,) = json.loads(planned.stdout)
-    script = "mkdir -p {folder} $(dirname {python})\nprintf '#!/bin/sh\\necho \"$@\" >>/var/tmp/fired\\n' >{python}\nchmod 755 {python}\n"
-    python = entry["command"][0]
-    text = script.format(folder=Path.cwd(), python=python)
-    for file in sorted(units.iterdir()):
-        text += f"cat >/etc/systemd/system/{file.name} <<'UNIT'\n{file.read_text()}UNIT\n"
-    timer = next(file.name for file in units.iterdir() if file.suffix == ".timer")
-    service = timer.replace(".timer", ".service")
-    checked = node.ssh(
-        f"{text}systemd-analyze verify /etc/systemd/system/{service} 2>&1\nsystemctl daemon-reload\nsystemctl enable -q --now {timer}"
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    assert service not in checked.stdout, checked.stdout
-    _until(lambda: node.ssh("cat /var/tmp/fired").stdout, 300)
-    assert node.ssh("cat /var/tmp/fired").stdout.split() == entry["command"][1:]
-    assert "SuccessExitStatus" not in node.ssh(f"systemctl show -p Result {service}").stdout
-    note.append(f"{timer} fired and ran: kvgate {' '.join(entry['command'][3:6])} ...")
-    node.ssh(
-        f"systemctl disable -q --now {timer}\nrm -f /etc/systemd/system/{timer} /etc/systemd/system/{service} /var/tmp/fired {python}"
-    )
-
-
 def _operator_killed(site: RackSite) -> None:
     """Watch the soak from a process that is killed with no word."""
     watching = subprocess.Popen(

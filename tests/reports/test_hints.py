@@ -42,6 +42,18 @@ def test_what_the_environment_says_need_not_be_carried(monkeypatch: pytest.Monke
     assert hints.show("r1", options()) == "kvgate show r1 --ledger sqlite:///var/kvgate.db"
 
 
-def test_a_password_is_never_shown() -> None:
-    said = hints.show("r1", options("postgresql://ops:secret@db/kvgate"))
-    assert said == "kvgate show r1 --ledger postgresql://ops@db/kvgate"
+@pytest.mark.parametrize(
+    "given, said",
+    [
+        ("postgresql://ops:secret@db/kvgate", "postgresql://ops@db/kvgate"),
+        ("postgresql://db/kvgate?user=ops&password=secret", "'postgresql://db/kvgate?user=ops'"),
+        (
+            "postgresql://ops@db/kvgate?sslpassword=secret&sslmode=require",
+            "'postgresql://ops@db/kvgate?sslmode=require'",
+        ),
+        ("postgresql://ops:secret@db/kvgate?password=secret", "postgresql://ops@db/kvgate"),
+    ],
+)
+def test_a_password_is_never_shown(given: str, said: str) -> None:
+    assert hints.show("r1", options(given)) == f"kvgate show r1 --ledger {said}"
+    assert "secret" not in hints.judge("r1", options(given)) + hints.again(options(given))

@@ -99,3 +99,29 @@ def test_what_no_arm_can_help_takes_the_round_out(changes: dict[str, object]) ->
     with pytest.raises(Voided):
         interrupted(window(after=after))
     interrupted(window())
+
+
+def soft(received: int, *rows: str, ports: str = "") -> Snapshot:
+    """A host with soft RoCE: packets are counted at its port, bytes at the network port below."""
+    base = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+    shown = section("rdma", ports or f"{base}/rcvd_pkts:7306")
+    return parse(shown + section("soft", "\n".join([f"rxe0 eth1 {received}", *rows])) + "== end\n")
+
+
+def test_bytes_of_soft_roce_are_those_of_the_network_port_below_it_once() -> None:
+    more = "rxe1 eth1 {}"
+    before, after = soft(1000, more.format(1000)), soft(6000, more.format(6000))
+    assert traffic(window(before, after), SIDE, site(), LAYOUT, 9.0).rdma == 5000
+    assert traffic(window(after, before), SIDE, site(), LAYOUT, 9.0).rdma is None, "it went back"
+
+
+def test_soft_roce_beside_ports_of_hardware_adds_nothing() -> None:
+    words = "/sys/class/infiniband/mlx5_0/ports/1/counters/port_rcv_data:{}"
+    before, after = soft(1000, ports=words.format(10)), soft(6000, ports=words.format(110))
+    assert traffic(window(before, after), SIDE, site(), LAYOUT, 9.0).rdma == 400
+
+
+def test_soft_roce_that_tells_no_bytes_is_not_told() -> None:
+    for broken in ("rxe1 eth1 ", "rxe1", "rxe1 eth2 many"):
+        assert soft(1000, broken).soft == ()
+        assert traffic(window(soft(500), soft(1000, broken)), SIDE, site(), LAYOUT, 9.0).rdma is None

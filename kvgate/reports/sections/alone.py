@@ -19,7 +19,7 @@ from kvgate.gate.session import GateSession
 from kvgate.gate.tried import Ended, Tried
 from kvgate.reports.charts import Chart, bars
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections.section import Grid, Section
+from kvgate.reports.sections.section import Grid, Section, around
 
 #: The clause whose numbers a round is held to, by whether its arm keeps KV.
 _CLAUSE = {True: "G2.6.1", False: "G2.6.2"}
@@ -126,7 +126,7 @@ def _round(arm: _Arm, ended: Ended, cell: Cell | None, read: Reader) -> Sequence
     heat = _heat(ended.fact.around)
     if cell.figures is None:
         return (*place, "-", "-", *heat, read.phrase(several(cell.faults)))
-    return (*place, f"{cell.figures.ttft_p50:.4g}", f"{cell.figures.throughput:.4g}", *heat, "")
+    return (*place, f"{cell.figures.ttft_p50:.4g}", f"{cell.figures.throughput:.4g}", *heat, around(ended, read))
 
 
 def _heat(around: Around) -> tuple[str, str]:

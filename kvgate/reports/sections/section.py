@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checks.surroundings import causes
+from kvgate.gate.tried import Ended
 from kvgate.reports.charts import Chart
+from kvgate.reports.messages import Reader
 
 
 @dataclass(frozen=True)
@@ -30,3 +33,11 @@ class Section:
     charts: Sequence[Chart] = ()
     folded: bool = False
     long: bool = False
+
+
+def around(ended: Ended, read: Reader) -> str:
+    """Clocks around a round, and what was seen of throttling, heat, other work and links meanwhile."""
+    clocks = [
+        f"{host} {one.megahertz:.0f} MHz" for host, one in sorted(ended.around.items()) if one.megahertz is not None
+    ]
+    return read(", ").join([*clocks, *(read.phrase(cause) for cause in causes([ended.around]))])

@@ -8,13 +8,12 @@ from typing import Any
 
 from checks.block.burst import Watched
 from checks.block.rounds import Round
-from checks.block.surroundings import causes
 from checks.trial import Trial
 from checks.units import show_bytes
 from kvgate.gate.tried import Ended, Tried
 from kvgate.reports.charts import Chart, bars, lines
 from kvgate.reports.messages import Reader
-from kvgate.reports.sections.section import Grid, Section
+from kvgate.reports.sections.section import Grid, Section, around
 
 
 def sections(trials: Sequence[Trial[Any]], tried: Tried, read: Reader) -> Iterator[Section]:
@@ -36,7 +35,7 @@ def sections(trials: Sequence[Trial[Any]], tried: Tried, read: Reader) -> Iterat
 
 def _place(trial: Trial[Any]) -> tuple[str, str]:
     values = dict(trial.title.values)
-    return str(values["pattern"]), f"{values['host']}:{values['path']}"
+    return str(values["pattern"]), f"{values['host']}:{values.get('path', values.get('serial'))}"
 
 
 def _medians(facts: dict[Trial[Any], list[Round]], read: Reader) -> Grid:
@@ -80,14 +79,6 @@ def _latency(rounds: Sequence[Round], percent: float) -> str:
     return f"{median(values):,.1f}" if values else "-"
 
 
-def _around(found: Round, read: Reader) -> str:
-    """Clock of the processors around the round, and what went wrong with throttling and links meanwhile."""
-    if found.around is None:
-        return ""
-    clock = [] if found.around.megahertz is None else [f"{found.around.megahertz:.0f} MHz"]
-    return read(", ").join([*clock, *(read.phrase(cause) for cause in causes([found.around]))])
-
-
 def _round(trial: Trial[Any], ended: Ended, read: Reader) -> Sequence[str]:
     pattern, place = _place(trial)
     name, number = f"{place} {pattern}", str(ended.number)
@@ -102,5 +93,5 @@ def _round(trial: Trial[Any], ended: Ended, read: Reader) -> Sequence[str]:
     return (
         name, number, f"{show_bytes(int(found.bytes_per_second))}/s", f"{found.iops:,.0f}",
         _latency([found], 50.0), _latency([found], 99.0), watched,
-        "-" if found.cpu_percent is None else f"{found.cpu_percent:.0f}", heat, _around(found, read),
+        "-" if found.cpu_percent is None else f"{found.cpu_percent:.0f}", heat, around(ended, read),
     )  # fmt: skip

@@ -43,3 +43,4 @@ for controller in /sys/class/nvme/nvme*; do # nvme-cli 2.3 has no option for it
     [ "$(cat "$controller/subsysnqn")" = "$NQN" ] && echo 60 >"$controller/fast_io_fail_tmo"
 done
 volume "$(namespace "$NQN")" /mnt/fx100 -d su=512k,sw=4
+. "$given/engine/raw" # what it serves

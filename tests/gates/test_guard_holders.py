@@ -1,0 +1,144 @@
+"""A disk that somebody holds is refused by the name of who does: for real where this machine can make one, by its files elsewhere."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.gates.loops import loop_device, needs
+from tests.gates.rawdisk import MIB, Disk, mounted, refused, run
+
+HOLDERS = [
+    ("holders/bcache0", "", "holder"), ("holders/md0", "md", "md"), ("holders/dm-0", "dm/uuid:CRYPT-LUKS2-1", "dm"),
+    ("holders/dm-0", "dm/uuid:", "dm"), ("holders/dm-1", "dm/uuid:LVM-abc", "lvm"), ("holders/dm-2", "dm/uuid:mpath-3600", "multipath"),
+    ("slaves/dm-0", "", "stacked"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("holder", "tells", "condition"), HOLDERS)
+@pytest.mark.parametrize("claimed", [False, True])
+def test_a_disk_that_an_array_or_a_volume_holds_is_refused_by_its_name(
+    disk: Disk, holder: str, tells: str, condition: str, claimed: bool
+) -> None:
+    """Whoever holds a disk has claimed it, as a rule: then it is the claim that fails, and the holder is named all the same."""
+    (disk.folder / holder.partition("/")[0]).unlink(missing_ok=True)
+    name, _, content = tells.partition(":")
+    file = disk.folder / holder / name
+    (file.parent if ":" in tells else file).mkdir(parents=True)
+    if ":" in tells:
+        file.write_text(f"{content}\n")
+    mine = os.open(disk.node, os.O_RDWR | os.O_EXCL) if claimed else None
+    try:
+        refused(disk.write(), "claim" if claimed and condition == "stacked" else condition, disk, disk.head())
+    finally:
+        if mine is not None:
+            os.close(mine)
+
+
+def held(disk: Disk, condition: str) -> None:
+    """By whoever has it now, as the kernel shows it, whichever interpreter claims."""
+    for path in (None, without_perl(disk)):
+        refused(disk.known().write(path=path), condition)
+
+
+def without_perl(disk: Disk) -> str:
+    tools = disk.root.parent / "python"
+    if not tools.exists():
+        tools.mkdir()
+        for folder in reversed(os.environ["PATH"].split(":")):
+            for program in Path(folder).glob("*") if Path(folder).is_dir() else ():
+                (tools / program.name).unlink(missing_ok=True)
+                (tools / program.name).symlink_to(program)
+        (tools / "perl").unlink(missing_ok=True)
+    return str(tools)
+
+
+def made(*words: str) -> None:
+    """Make an array, a volume or a target; skip where the kernel or the tools of this machine make none."""
+    done = run(*words, check=False)
+    if done.returncode:
+        said = " ".join((done.stderr or done.stdout).split())
+        pytest.skip(f"this machine makes none: {' '.join(words[:2])}: {said[:200]}")
+
+
+def test_a_member_of_an_array_while_it_runs_and_after_it_was_stopped(disk: Disk, tmp_path: Path) -> None:
+    needs("mdadm")
+    with loop_device(tmp_path / "other", 400 * MIB) as other:
+        made("mdadm", "--create", "/dev/md/kvgatetest", "--run", "--level=0", "--raid-devices=2", disk.node, other)
+        try:
+            held(disk, "md")
+        finally:
+            run("mdadm", "--stop", "/dev/md/kvgatetest", check=False)
+        held(disk, "md")
+    assert b"\xfc\x4e\x2b\xa9" in disk.head()
+
+
+def test_a_disk_below_a_target_of_the_device_mapper(disk: Disk) -> None:
+    needs("dmsetup")
+    made("dmsetup", "create", "kvgatetest", "--table", f"0 100000 linear {disk.node} 0")
+    try:
+        held(disk, "dm")
+    finally:
+        run("dmsetup", "remove", "kvgatetest", check=False)
+    assert disk.known().look().refused is None
+
+
+def test_a_physical_volume_before_and_while_a_volume_stands_on_it(disk: Disk) -> None:
+    needs("pvcreate", "vgcreate", "lvcreate", "vgremove")
+    made("pvcreate", "-y", disk.node)
+    held(disk, "lvm")
+    made("vgcreate", "-y", "kvgatetest", disk.node)
+    try:
+        made("lvcreate", "-y", "-Wn", "-L", "16M", "-n", "kv", "kvgatetest")
+        held(disk, "lvm")
+    finally:
+        run("vgremove", "-y", "-f", "kvgatetest", check=False)
+
+
+def test_paths_of_one_namespace_and_namespaces_of_a_fabric(disk: Disk) -> None:
+    """The kernel names a namespace nvme1n1 and its paths nvme1c0n1, nvme1c1n1: loop devices cannot be called so, names can."""
+    node = Path("/dev/nvme77n1")
+    os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
+    try:
+        disk.folder.rename(disk.folder.parent / node.name)
+        names = disk.folder.parent
+        assert disk.look(node=str(node)).refused is None
+        (names / "nvme77c0n1").mkdir()
+        (names / "nvme7c1n1").mkdir()
+        (names / "nvme77c1n2").mkdir()
+        assert disk.look(node=str(node)).refused is None
+        (names / "nvme77c12n1").mkdir()
+        found = disk.write(node=str(node))
+        refused(found, "multipath", disk, disk.head())
+        assert "over 2 paths: nvme77c0n1 nvme77c12n1" in str(found.refused)
+        (names / "nvme77c12n1").rmdir()
+        for place in ("device", "device/nvme3"):
+            (names / node.name / place).mkdir(exist_ok=True)
+            (names / node.name / place / "transport").write_text("pcie\n")
+            assert disk.look(node=str(node)).refused is None
+            (names / node.name / place / "transport").write_text("rdma\n")
+            refused(disk.write(node=str(node)), "fabric", disk, disk.head())
+            (names / node.name / place / "transport").unlink()
+    finally:
+        node.unlink()
+    path = Path("/dev/nvme77c0n1")
+    os.mknod(path, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
+    try:
+        refused(disk.write(node=str(path)), "multipath", disk, disk.head())
+    finally:
+        path.unlink()
+
+
+def test_a_disk_that_was_mounted_since_it_was_looked_at(disk: Disk, tmp_path: Path) -> None:
+    assert disk.look().refused is None
+    run("mkfs.xfs", "-q", "-f", disk.node)
+    place = tmp_path / "mounted"
+    place.mkdir()
+    assert mounted(disk, place).returncode == 0
+    try:
+        held(disk, "mount")
+    finally:
+        run("umount", str(place))

@@ -1,0 +1,119 @@
+"""A timer that `kvgate soak schedule --units` wrote, under a real systemd: it fires at its time, and makes up for time it was not there.
+
+What it starts is a stand-in that writes down its words: kvgate itself runs on the operator's machine, and the node stands for one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab.vm.machine import Machine
+from lab.vm.rack import Rack
+from tests.rack.conftest import SHORT
+from tests.rack.site import KEPT, RackSite, fresh
+
+pytestmark = SHORT
+
+_FIRED = "/var/tmp/fired"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Units as they were written: the timer's name, what it is to run, when (seconds since the epoch)."""
+
+    timer: str
+    words: list[str]
+    at: float
+
+    @property
+    def service(self) -> str:
+        return self.timer.replace(".timer", ".service")
+
+
+@pytest.fixture
+def site(rack: Rack) -> RackSite:
+    return fresh(KEPT / "timer")
+
+
+@pytest.fixture
+def node(rack: Rack, site: RackSite) -> Iterator[Machine]:
+    """The node, cleaned of what the test put there."""
+    machine = rack.machine("node")
+    yield machine
+    units = "/etc/systemd/system/kvgate-soak-*"
+    machine.ssh("systemctl disable -q --now 'kvgate-soak-*.timer'")
+    machine.ssh(f"rm -f {units} {_FIRED} /var/lib/systemd/timers/stamp-kvgate-*\nsystemctl daemon-reload")
+
+
+def planned(site: RackSite, node: Machine, name: str, lead: float) -> Planned:
+    """Plan a soak, put its units on the node, and let systemd look at them."""
+    units = site.folder / name
+    at = int(float(node.ssh("date +%s").stdout) + lead)
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    words = ("schedule", "--units", str(units), "--allow-load", "--at", when, "--name", name, "--json")
+    done = site.soak(*words, *site.by("customer"))
+    assert done.returncode == 0, done.stderr
+    entry = next(one for one in json.loads(done.stdout) if one["name"] == name)
+    python = entry["command"][0]
+    text = f"rm -f {_FIRED}\nmkdir -p {Path.cwd()} $(dirname {python})\n"
+    text += f"printf '#!/bin/sh\\necho \"$@\" >>{_FIRED}\\n' >{python}\nchmod 755 {python}\n"
+    for file in sorted(units.iterdir()):
+        text += f"cat >/etc/systemd/system/{file.name} <<'UNIT'\n{file.read_text()}UNIT\n"
+    found = Planned(next(file.name for file in units.iterdir() if file.suffix == ".timer"), entry["command"][1:], at)
+    text += f"systemctl daemon-reload\nsystemd-analyze verify {found.service} {found.timer} 2>&1 | grep -F {name}\ntrue"
+    checked = node.ssh(text)
+    assert (checked.returncode, checked.stdout) == (0, ""), checked.stdout + checked.stderr
+    return found
+
+
+def fired(node: Machine, limit: float) -> list[str]:
+    """What was run, once it was."""
+    end = time.monotonic() + limit
+    while not (said := node.ssh(f"cat {_FIRED} 2>/dev/null").stdout):
+        assert time.monotonic() < end, node.ssh("systemctl list-timers --all --no-pager").stdout
+        time.sleep(2)
+    return str(said).splitlines()
+
+
+def test_a_timer_of_the_schedule_fires_once_under_a_real_systemd(
+    rack: Rack, site: RackSite, node: Machine, note: list[str]
+) -> None:
+    made = planned(site, node, "tonight", 90)
+    assert node.ssh(f"systemctl enable -q --now {made.timer}").returncode == 0
+    assert fired(node, 600) == [" ".join(made.words)]
+    began = node.ssh(f"stat -c %Y {_FIRED}").stdout
+    assert made.at <= float(began) <= made.at + 120, (
+        "not before its time, and systemd's own accuracy of a minute after it"
+    )
+    shown = node.ssh(f"systemctl show -p Result -p ExecMainStatus {made.service}").stdout.split()
+    assert sorted(shown) == ["ExecMainStatus=0", "Result=success"]
+    node.ssh(f"systemctl restart {made.timer}")
+    time.sleep(5)
+    assert fired(node, 5) == [" ".join(made.words)], "once is once"
+    note.append(
+        f"{made.timer} fired {float(began) - made.at:.0f} s after its time: kvgate {' '.join(made.words[2:4])} ..."
+    )
+
+
+def test_a_timer_makes_up_for_a_time_at_which_it_was_not_there(
+    rack: Rack, site: RackSite, node: Machine, note: list[str]
+) -> None:
+    lead = 60.0
+    while True:  # a busy machine takes its time to put units there: they must be there before theirs comes
+        made = planned(site, node, f"slept-{lead:.0f}", lead)
+        told = node.ssh(f"systemctl enable -q --now {made.timer}\nsystemctl stop {made.timer}\ndate +%s").stdout
+        if float(told) < made.at:
+            break
+        lead *= 2
+        assert lead < 1000, "the node is too slow to be told anything"
+    time.sleep(made.at - float(told) + 5)
+    assert not node.ssh(f"cat {_FIRED} 2>/dev/null").stdout, "nobody was there to start it"
+    node.ssh(f"systemctl start {made.timer}")
+    assert fired(node, 300) == [" ".join(made.words)]
+    note.append(f"{made.timer} was made up for when it came back")
