@@ -62,14 +62,14 @@ class View:
         return [read("state"), wanted, read("left"), read("interrupted"), read("alarms")]
 
     def _time(self, one: Told) -> list[str | Text]:
-        seen, account = self._glances[one.host], self._reckoned[one.host].account
+        read, seen, account = self._read, self._glances[one.host], self._reckoned[one.host].account
         passed, left = elapsed(one.found), "-"
         if one.state == "running" and passed is not None:
             left = hours(max(0.0, float(one.found["seconds"]) - passed))
         broken = account.minutes(State.INTERRUPTED) if account else 0
         return [
-            Text(self._read.word(one.state), STYLE[one.state]), f"{account.qualified / 60:.2f}" if account else "-", left,
-            Text(self._read("{minutes} min", minutes=broken) if account else "-", "bold red" if broken else ""),
+            Text(read.word(one.state), STYLE[one.state]), f"{account.qualified / 60:.2f}" if account else "-", left,
+            Text(read("{minutes} min", minutes=broken) if account else "-", "bold red" if broken else ""),
             Text(str(seen.alarm_count), "bold red" if seen.alarm_count else ""),
         ]  # fmt: skip
 
