@@ -104,7 +104,7 @@ def test_a_journal_that_cannot_be_read_says_why(store: Store) -> None:
 @pytest.mark.parametrize(
     ("lang", "heads"),
     [
-        ("en", ("counts, of 4 h", "samples", "a minute", "sampled worst", "reads", "I/O on the array", "I/O locally", "TTFT p50", "alarms")),
+        ("en", ("counts, of 4 h", "samples", "a minute", "sampled worst", "reads", "I/O on the array", "I/O locally", "TTFT p50")),
         ("zh", ("有效时长/4 小时", "样本数", "每分钟", "采样最差", "阵列 I/O 时延", "本地 I/O 时延", "告警", "运行")),
     ],
 )  # fmt: skip
