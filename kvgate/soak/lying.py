@@ -125,6 +125,9 @@ def ending(why: str) -> Phrase:
 def differences(running: str, asked: str) -> list[Phrase]:
     """What a plan that was laid out says otherwise than the one that is asked for now, both sides of each."""
     there, here = json.loads(running), json.loads(asked)
+    if there.get("scale") != here.get("scale"):  # how often is sampled follows from it
+        there.pop("streams", None)
+        here.pop("streams", None)
     return list(_differ("", there, {key: one for key, one in here.items() if key in there or key not in _LATER}))
 
 
