@@ -73,7 +73,7 @@ def gather(segments: Iterable[Segment]) -> tuple[list[Line], dict[str, Table]]:
                 f"a segment begins with line {segment.lines[0].seq}, wanted {after + 1}: lines are missing"
             )
         after = segment.lines[-1].seq
-        story += [line for line in segment.lines if tells(line)]
+        story += [line for line in segment.lines if line.kind != "sample" and tells(line)]
         for stream, table in tables(segment.lines).items():
             parts.setdefault(stream, []).append(table)
     return story, {stream: joined(found) for stream, found in parts.items()}

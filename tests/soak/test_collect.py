@@ -231,6 +231,8 @@ def test_a_judge_that_is_killed_again_and_again_changes_nothing_and_the_next_one
             assert judge.stdout.readline() == b"ready\n"
             time.sleep(chance.uniform(0.0, 0.6))
             judge.send_signal(signal.SIGKILL)
+            assert judge.wait() == -signal.SIGKILL, "it ended by itself"
+    assert list((tmp_path / "evidence").glob("run-*")), "none of them came to anything"
     assert {path: path.read_bytes() for path in store.path.rglob("journal-*.jsonl")} == before
     evidence = Evidence.create(tmp_path / "evidence", "run", {"gate": "G4"})
     soaked = Soaked(Answers(evidence))

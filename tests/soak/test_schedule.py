@@ -12,15 +12,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from kvgate.cli import main
 from kvgate.errors import NotAllowed
 from kvgate.soak import schedule
 from kvgate.soak.host import launch
 from kvgate.soak.schedule import EVERY, Book, Entry
 from tests.certificates.conftest import Keys
+from tests.invoking import invoked_any
 from tests.soak.rack import inventory
 
 NOW = datetime(2026, 11, 29, 20, 0, tzinfo=UTC)
@@ -122,7 +122,7 @@ def kvgate(tmp_path: Path) -> Kvgate:
         "KVGATE_LEDGER": "postgresql+psycopg://ops@db/kvgate",
         "KVGATE_EVIDENCE": str(tmp_path / "evidence"),
     }
-    return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more], env=environment)
+    return lambda *words: invoked_any("soak", "schedule", *words, *more, env=environment)
 
 
 def keys(folder: Path, party: str, passphrase: bytes | None = None) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def test_a_soak_that_could_not_sign_its_start_ticket_is_refused_before_it_makes_
     trust = ("--trust", str(tmp_path / "allowed_signers"))
 
     def refused(*words: str) -> str:
-        done = CliRunner().invoke(main, ["soak", command, *place, *more, *words])
+        done = invoked_any("soak", command, *place, *more, *words)
         assert done.exit_code == 4, done.output
         return done.stderr
 
