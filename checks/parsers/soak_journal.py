@@ -42,7 +42,7 @@ _HEAD = re.compile(
 _SPACED = re.compile(r'"\s+:')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Line:
     """One line. ``mono`` in seconds of the host's boot ``boot``; ``tick`` of samples only; ``values`` by subject and field."""
 
@@ -126,7 +126,12 @@ def _as_written(raw: str) -> tuple[Line, str] | None:
     plain = body if "\\" not in body else body.replace("\\\\", "").replace('\\"', "")
     if plain.count('":') != keys or _SPACED.search(plain) is not None:
         return None
-    return Line(int(seq), kind, stream, int(tick) if kind == "sample" else None, utc, float(mono), boot, values), prev
+    line = Line.__new__(Line)  # past its __init__, which sets eight fields of something frozen one by one
+    line.__dict__.update(
+        seq=int(seq), kind=kind, stream=stream, tick=None if kind == "event" else int(tick), utc=utc, mono=float(mono),
+        boot=boot, values=values,
+    )  # fmt: skip
+    return line, prev
 
 
 def _bounded(fields: Mapping[str, Any]) -> bool:

@@ -34,7 +34,7 @@ IDS = (4096, 24576)
 #: Prompts that warm an engine, as many a wave as it serves at once: kernels are compiled and graphs captured after that.
 _WAVES = 2
 
-_QUIET = frozenset({"inactive", "failed", "exited", "absent", "created", "dead", ""})
+_QUIET = frozenset({"inactive", "failed", "exited", "stopped", "absent", "created", "dead", ""})
 
 
 @dataclass(frozen=True, slots=True)

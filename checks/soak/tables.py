@@ -37,11 +37,9 @@ LINES = "lines"
 
 def written(line: Line) -> bool:
     """Whether a line of the journal is a line that a load wrote; there are many."""
-    return (
-        line.kind == "event"
-        and line.stream == "load"
-        and any(one.get("event") == "line" for one in line.values.values())
-    )
+    if line.kind != "event" or line.stream != "load":
+        return False
+    return "line" in [one.get("event") for one in line.values.values()]
 
 
 def tells(line: Line) -> bool:
@@ -80,8 +78,10 @@ def tables(lines: Iterable[Line]) -> dict[str, Table]:
     """Return the samples of some lines by stream, and what loads wrote line by line as stream ``lines``, with tick 0."""
     streams: dict[str, list[Line]] = {}
     for line in lines:
-        if line.kind == "sample":
-            streams.setdefault(line.stream, []).append(line)
+        if line.kind == "sample":  # nearly all of them
+            if (mine := streams.get(line.stream)) is None:
+                mine = streams[line.stream] = []
+            mine.append(line)
         elif written(line):
             streams.setdefault(LINES, []).append(line)
     return {stream: _table(stream, found) for stream, found in streams.items()}
@@ -125,10 +125,11 @@ def _table(stream: str, lines: Sequence[Line]) -> Table:
 
 def _columns(rows: Sequence[Fields]) -> dict[str, Sequence[int | float | str | bool | None]]:
     """Field -> its value in every row, None where a row has none. Rows that all have the same fields are turned at once."""
-    names = list(rows[0]) if rows else []
-    if names and {*map(tuple, rows)} == {tuple(names)}:
-        return dict(zip(names, zip(*(row.values() for row in rows), strict=True), strict=True))
-    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for row in rows for name in row)}
+    forms = list(map(tuple, rows))
+    kinds = dict.fromkeys(forms)
+    if len(kinds) == 1:
+        return dict(zip(forms[0], zip(*(row.values() for row in rows), strict=True), strict=True))
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for form in kinds for name in form)}
 
 
 def _moments(utcs: Sequence[str]) -> Whole:
