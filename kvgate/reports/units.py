@@ -62,4 +62,14 @@ UNITS = {
     "times the median node": say("times the median node"),
     "tokens": say("tokens"),
     "us at 99.9 %": say("us at 99.9 percent"),
+    "% a round, where rounds go one way": say("percent a round, where rounds go one way"),
+    "% of the load": say("percent of the load"),
+    "requests a job": say("requests a job"),
+    "share of the data sheet, on the local disk": say("share of the data sheet, on the local disk"),
+    "share of the least of data sheet, array by itself and port": say(
+        "share of the least of data sheet, array by itself and port"
+    ),
+    "share of the least of data sheets, array by itself and port, over the fabric": say(
+        "share of the least of data sheets, array by itself and port, over the fabric"
+    ),
 }
