@@ -10,7 +10,7 @@ from string import Template
 from ruamel.yaml import YAML
 
 from lab.order import NQN, Ordered
-from lab.serving.model import UNITS
+from lab.serving.model import PAGE, UNITS
 from lab.serving.tools import VERSIONS
 
 _FORMS = Path(__file__).parent / "ordered"
@@ -45,6 +45,15 @@ def _serving(concurrencies: Sequence[int], driver: str, nodes: Sequence[Ordered]
     return _form("serving", **found)
 
 
+def _sglang(served: str) -> str:
+    """The same order for SGLang with HiCache: it has pages of 64 tokens, and one page of metrics an engine."""
+    served = served.replace('engine: {kind: vllm, version: "0.20.1"}', 'engine: {kind: sglang, version: "0.5.23"}')
+    store = f'store: {{kind: sglang-hicache, version: "0.5.23", chunk: {PAGE}}}'
+    served = re.sub(r"store: \{kind: lmcache-fs[^}]*\}", store, served)
+    served = re.sub(r'metrics: \[("[^"]+")[^]]*\]', r"metrics: [\1]", served)
+    return served.replace("unit: vllm-", "unit: sglang-")
+
+
 def text(
     hosts: Sequence[tuple[Ordered, int, str]],
     identity: Path | None = None,
@@ -53,11 +62,12 @@ def text(
     driver: str = "",
     *,
     containers: bool = False,
+    engine: str = "vllm",
 ) -> str:
     """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
 
     ``concurrencies`` of the workload; without one nothing is served. ``driver`` is the load tool, empty for kvgate's own client;
-    ``containers``: engines are containers of the units' names.
+    ``containers``: engines are containers of the units' names; ``engine`` is vllm or sglang.
     """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
@@ -72,6 +82,7 @@ def text(
     nodes = [ordered for ordered, _, _ in hosts if ordered.role == "node"]
     if concurrencies:
         served = _serving(concurrencies, driver, nodes)
+        served = _sglang(served) if engine == "sglang" else served
         parts.append(re.sub(r"\{unit: (\S+)\.service\}", r"{container: \1}", served) if containers else served)
     verify = [f"{{host: {one.name}, path: /mnt/fx100, size: 20 GB, rate: 200 MB/s, every: 4 h}}" for one in nodes]
     parts.append(_form("soak", verify=", ".join(verify)))

@@ -64,6 +64,7 @@ class VirtualHost:
     skew: float = 0.0
     connections: int = 0  # how often somebody connected
     driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
+    engine: str = "vllm"  # the engine that the rack is ordered with
     containers: bool = False  # engines are ordered as containers, where a fault needs them
 
     @property
@@ -78,11 +79,11 @@ class VirtualHost:
 
 
 def build(
-    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False
+    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False, engine: str = "vllm"
 ) -> list[VirtualHost]:
     """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry.
 
-    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that.
+    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that; so it is with ``engine``.
     """
     known, soaked = every(), {fault.name: fault for fault in EMBEDDED}
     chosen: list[Fault] = []
@@ -97,6 +98,7 @@ def build(
             upset += soaked[name].troubles
             continue
         chosen.append(known[name])
+    engine = next((fault.engine for fault in chosen if fault.engine), engine)
     hosts = []
     server: dict[str, int] = {}
     crowd = Crowd()
@@ -110,6 +112,7 @@ def build(
             volumes=(LOCAL, ARRAY, *((NFS,) if ordered.nfs else ())),
             server=server,
             crowd=crowd,
+            engine=engine,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),
@@ -125,7 +128,9 @@ def build(
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
         driver = next((fault.driver for fault in hits if fault.driver), "")
         held = any(fault.containers for fault in hits)
-        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held))
+        hosts.append(
+            VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held, engine=engine)
+        )
     return hosts
 
 
@@ -290,7 +295,14 @@ class EmbeddedRack:
 
         hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
         held = any(host.containers for host in self.hosts)
-        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts), containers=held)
+        return text(
+            hosts,
+            identity,
+            concurrencies=CONCURRENCIES,
+            driver=driver(self.hosts),
+            containers=held,
+            engine=self.hosts[0].engine,
+        )
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

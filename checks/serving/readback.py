@@ -55,6 +55,8 @@ _SETTINGS = (
 #: Options that say where the engine listens, not how it serves.
 _PLACE = frozenset({"--port", "--host", "--api-server-port"})
 _STORED = {"lmcache": "lmcache", "mooncake": "mooncake-transfer-engine"}
+#: Variables that configure a store.
+_OF_STORE = ("LMCACHE_", "MOONCAKE_", "SGLANG_HICACHE_")
 _ENVIRONMENT = re.compile(
     r"(LMCACHE|VLLM|SGLANG|MOONCAKE|NCCL|RCCL|HSA|HIPFILE|CUFILE|PYTHONHASHSEED|OMP_NUM)", re.ASCII
 )
@@ -99,7 +101,7 @@ def compared(told: Settings, site: Site) -> dict[str, str | None]:
         "model.digest": _text(told, "model"),
         "kv.dtype": None if argv is None else _option(argv, "--kv-cache-dtype", "--kv_cache_dtype") or "auto",
         "kv.chunk": _chunk(site, configuration, environment, argv),
-        "kv.hash_seed": environment.get("PYTHONHASHSEED") or _algorithm(configuration),
+        "kv.hash_seed": _seed(site, environment, configuration),
         "host.kernel": _text(told, "kernel"),
         "host.driver": _text(told, "driver"),
         "accelerator.runtime": _text(told, "runtime") or packages.get("torch"),
@@ -211,9 +213,7 @@ def _configuration(config: str | None, environment: Mapping[str, str], argv: lis
         return config
     if argv is None:
         return None
-    words = [
-        f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(("LMCACHE_", "MOONCAKE_"))
-    ]
+    words = [f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(_OF_STORE)]
     return " ".join(words) or _option(argv, "--kv-transfer-config", "--hicache-storage-backend-extra-config")
 
 
@@ -226,6 +226,12 @@ def _chunk(site: Site, config: str | None, environment: Mapping[str, str], argv:
         return None
     size = _option(argv, "--block-size", "--page-size")
     return size if size and not site.kind.startswith("lmcache") else "(default)"
+
+
+def _seed(site: Site, environment: Mapping[str, str], config: str | None) -> str | None:
+    """What keys of KV depend on beside the tokens. SGLang's are SHA-256 of the tokens alone, whatever Python's own seed is."""
+    told = environment.get("PYTHONHASHSEED") or _algorithm(config)
+    return told or ("sha256" if site.kind == "sglang-hicache" else None)
 
 
 def _algorithm(config: str | None) -> str | None:

@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from checks.block.memory import beyond, from_its_disks, stated
-from checks.block.patterns import Pattern, Way
-from checks.block.trials import on_file
+from checks.block.patterns import Way
 from checks.files import criteria
 from checks.files.anew import anew
 from checks.files.integrity import Place, by_blocks, by_sums
@@ -17,10 +16,10 @@ from checks.files.probes import engine_log
 from checks.files.saving import checkpoint
 from checks.phrase import beside, joined, say
 from checks.verdict import Verdict
+from gates.g2_baseline.loads import GIB, MIB, held, sequential, working_set
 from kvgate import reference
-from kvgate.inventory.subjects import below, memory, things
-
-GIB, MIB = 2**30, 2**20
+from kvgate.inventory.references import below
+from kvgate.inventory.subjects import memory, things
 
 
 def _place(mount):
@@ -68,18 +67,6 @@ def _users(mount):
     ]
     units = [f"unit:{one.unit}" for one in controls if one.unit]
     return tuple(dict.fromkeys([*units, *(f"{one.runtime}:{one.container}" for one in controls if one.container)]))
-
-
-def _sequential(mount, terms, way):
-    """The trial of G2.1.2 or G2.1.3 on the same mount: made once, read here too."""
-    serials = [disk.serial for disk in mount.machine.disks if disk.role == "baseline"]
-    serial = serials[0] if below(mount) == "local" and len(serials) == 1 else None
-    pattern = Pattern(way, MIB, 32, terms["seconds"])
-    return on_file(mount.host, mount.path, mount.filesystem, pattern, _size(mount, terms), serial, terms["rounds"])
-
-
-def _size(mount, terms):
-    return beyond(int(terms["size"] * GIB), memory(mount.rack, mount), terms["beyond"])
 
 
 def _shard(mount, terms):
@@ -134,7 +121,7 @@ def _published_save():
 @pytest.mark.clause("G2.3.1")
 def test_blocks_come_back_as_they_were_written(mount, measure, terms, decide):
     reader = _reader(mount)
-    size = _size(mount, terms)
+    size = working_set(mount, terms)
     verdict = criteria.intact(
         measure(by_blocks(_place(mount), reader, size, terms["rounds"])), _unproven(mount, reader)
     )
@@ -157,24 +144,25 @@ def test_whole_files_come_back_as_they_were_written(mount, measure, terms, decid
 @pytest.mark.clause("G2.3.3")
 def test_what_was_written_outlives_mount_and_connection(mount, measure, terms, decide):
     place = _place(mount)
-    size = _size(mount, terms)
+    size = working_set(mount, terms)
     trial = by_blocks(place, place, size, terms["rounds"], anew(mount.path, _users(mount)))
     decide(_told(mount, criteria.outlives_its_connection(measure(trial), fabric=below(mount) == "array"), size))
 
 
 @pytest.mark.clause("G2.4.1")
 def test_loads_a_model_cold(mount, measure, terms, decide):
-    loaded, reads = measure(_cold(mount, terms)), measure(_sequential(mount, terms, Way.READ))
-    verdict = criteria.loads(loaded, reads, terms["share"], terms["variation"], _published_loads())
-    decide(_told(mount, verdict, _size(mount, terms), *(one.bytes for one in loaded.facts)))
+    loaded, reads = measure(_cold(mount, terms)), measure(sequential(mount, terms, Way.READ))
+    verdict = criteria.loads(loaded, reads, terms["share"], held(mount, terms), _published_loads())
+    decide(_told(mount, verdict, working_set(mount, terms), *(one.bytes for one in loaded.facts)))
 
 
 @pytest.mark.clause("G2.4.2")
 def test_loads_a_model_faster_than_over_nfs(mount, measure, terms, decide):
     nfs = next(one for one in things(mount.rack) if one.host == mount.host and dict(one.traits).get("below") == "nfs")
     here, there = measure(_cold(mount, terms)), measure(_cold(nfs, terms))
+    both = {"array": held(mount, terms), "nfs": held(nfs, terms)}
     context = joined([_published_loads(), say("the memory of the NFS server may have answered")])
-    verdict = criteria.faster_than_nfs(here, there, terms["least"], context)
+    verdict = criteria.faster_than_nfs(here, there, terms["least"], both, context)
     decide(_told(mount, verdict, *(one.bytes for one in here.facts)))
 
 
@@ -195,6 +183,6 @@ def test_engine_loads_its_model_in_time(arm, ask, terms, decide):
 @pytest.mark.clause("G2.5.1")
 def test_saves_a_checkpoint_durably(mount, measure, terms, decide):
     trial = checkpoint(_place(mount), terms["shards"], _shard(mount, terms), terms["rounds"])
-    saved, writes = measure(trial), measure(_sequential(mount, terms, Way.WRITE))
-    verdict = criteria.saves(saved, writes, terms["share"], terms["variation"], _published_save())
-    decide(_told(mount, verdict, _size(mount, terms), *(one.bytes for one in saved.facts)))
+    saved, writes = measure(trial), measure(sequential(mount, terms, Way.WRITE))
+    verdict = criteria.saves(saved, writes, terms["share"], held(mount, terms), _published_save())
+    decide(_told(mount, verdict, working_set(mount, terms), *(one.bytes for one in saved.facts)))

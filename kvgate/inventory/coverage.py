@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from checks.phrase import Phrase, say
 from kvgate.inventory.model import Accelerators, Host, Rack, System
+from kvgate.inventory.references import below
 from kvgate.inventory.serving import Serving
-from kvgate.inventory.subjects import below
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from checks.phrase import say
 from kvgate.errors import Fault
 from kvgate.inventory.model import Host, Rack
+from kvgate.inventory.references import below
 from kvgate.inventory.serving import Arm, Control, Serving, Shape
 from kvgate.inventory.strict_yaml import Document, Key
-from kvgate.inventory.subjects import below
 
 _NETWORK = ("nfs", "nfs4")
 _HERE: Key = ("serving",)

@@ -21,7 +21,8 @@ class Fault:
     ``changed-host-key``, ``refuse-login``, ``silent``, ``close-early``, ``garbage``, ``banner``, ``cut-in-batch``, ``down``, ``slow``.
     ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it. ``nfs``: it needs a rack whose
     nodes mount an export of the array too. ``driver`` is the load tool that the rack is ordered with for it;
-    ``containers``: its engines are ordered as containers.
+    ``containers``: its engines are ordered as containers; ``engine`` is the engine that
+    it is ordered with, where that is not vLLM.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Fault:
     nfs: bool = False
     driver: str = ""
     containers: bool = False
+    engine: str = ""
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""

@@ -325,4 +325,26 @@ FAULTS: tuple[Fault, ...] = (
             Flaw("runtime-untold", text="permission denied while trying to connect to the Docker daemon socket"),
         ), containers=True,
     ),
+    # ---- SGLang with HiCache
+    Fault(
+        "sglang-storage-untold", "SGLang's array arm counts nothing of its storage",
+        "node-01", undecided=_PROOF | _CROWD, serving=(Flaw("storage-untold", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-sources-untold", "SGLang's local arm counts cached tokens only as a total: from where is not told",
+        "node-01", undecided=_PROOF | _MET | {"G3.5.1"}, serving=(Flaw("sources-untold", "local"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-prefetch-unfulfilled", "SGLang's array arm finds pages in its storage and does not get them in time",
+        "node-01", undecided=_PROOF | _CROWD, serving=(Flaw("failed-loads", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-page-size-differs", "SGLang's array arm keeps pages of 128 tokens instead of 64",
+        "node-01", undecided=_PROOF | _CROWD | {"G3.1.1"}, serving=(Flaw("other-chunk", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-array-arm-slow", "requests on SGLang's array arm take a tenth longer than they should",
+        "node-01", stops=frozenset({"G3.3.1", "G3.3.2", "G3.4.1", "G3.4.2"}), serving=(Flaw("slow", "array", 0.10),),
+        engine="sglang",
+    ),
 )  # fmt: skip

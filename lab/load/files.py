@@ -23,6 +23,7 @@ class Upset:
 
     ``load`` slows reading, ``save`` durable writing; ``unsteady`` is the relative deviation of loads. ``across`` makes the verify
     say that versions differ, ``io`` that the device gives an I/O error, ``short`` verifies that share only. ``full``: no space.
+    ``laid`` is the share of a model's files that is written when they are laid out.
     ``anew`` is how letting a volume go and taking it again ends, ``forgets`` loses with the connection what was written before.
     """
 
@@ -38,6 +39,7 @@ class Upset:
     io: bool = False
     short: float = 1.0
     full: bool = False
+    laid: float = 1.0
     no_drop: bool = False
     killed: bool = False
     empty: bool = False
@@ -138,6 +140,7 @@ class FilesHost:
             )
         self.runs.pop(f"forgot {volume.path}", None)
         size = int(given["size"]) * int(given.get("numjobs", "1"))
+        size = int(size * self._upset(volume).laid) if given["name"] == "shards" else size
         return Reply(document(given, size / volume.write, volume.write, size).encode())
 
     def _verify(self, words: list[str]) -> Reply:

@@ -10,11 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from lab.machine import Reply
-from lab.serving import launcher, pages, readback
+from lab.serving import launcher, readback, scraped
 from lab.serving.client import Served, document
 from lab.serving.crowd import Crowd
-from lab.serving.model import CHUNK, TOKEN, UNITS, Flaw, Unit, noise, speed
+from lab.serving.model import CHUNK, PAGE, TOKEN, UNITS, Flaw, Unit, noise, sglang, speed
 from lab.serving.pages import Counters
+from lab.serving.scraped import section
 
 #: One prompt: seed, set, number, tokens.
 Key = tuple[int, str, int, int]
@@ -63,8 +64,11 @@ class ServingHost:
     booted: int = 0
     left: dict[str, set[Key]] = field(default_factory=dict)
     crowd: Crowd = field(default_factory=Crowd)
+    engine: str = "vllm"
 
     def __post_init__(self) -> None:
+        if self.engine == "sglang":
+            self.units = tuple(sglang(one) for one in self.units)
         self.crowd.hosts.append(self)
 
     def answer(self, line: str) -> Reply | None:
@@ -195,20 +199,7 @@ class ServingHost:
         text = section("boot", boot) + section("meminfo", "MemTotal: 1 kB")
         text += section("diskstats", self.diskstats())
         text += section("rdma", f"{base}/port_rcv_data:{int(self.received) // 4}\n{base}/link_downed:{self.downs}")
-        return text + "".join(self._page(url) for url in given) + "== end\n"
-
-    def _page(self, url: str) -> str:
-        found = next((one for one in self.running.values() if url in one.unit.pages), None)
-        if found is None:
-            return section(f"page {url}", "curl: (7) Failed to connect to 127.0.0.1: Connection refused", 7)
-        role, rank = found.unit.role, found.unit.pages.index(url)
-        if rank == 3 and self.flaw("worker-silent", role):
-            return section(f"page {url}", "curl: (28) Operation timed out after 30000 milliseconds", 28)
-        if rank == 0:
-            return section(f"page {url}", pages.engine(found.counters))
-        missed = self.flaw("worker-missed", role)
-        hit = 0 if not found.unit.store else found.counters.store
-        return section(f"page {url}", pages.worker(found.counters, rank, hit // 2 if missed and rank == 2 else hit))
+        return text + "".join(scraped.page(self, url) for url in given) + "== end\n"
 
     def _client(self, options: dict[str, Any]) -> Reply:
         engines = [self.at(endpoint) for endpoint in options["endpoints"]]
@@ -236,11 +227,6 @@ class ServingHost:
         return Reply(text.encode())
 
 
-def section(name: str, text: str, status: int = 0) -> str:
-    """One section as the scripts print it."""
-    return f"== {status} {name}\n" + "".join(f"| {row}\n" for row in text.splitlines())
-
-
 @dataclass
 class Window:
     """One run of the client on a host's engines."""
@@ -260,7 +246,8 @@ class Window:
         if (wrong := self._broken(engine, index)) is not None:
             return wrong
         source = self._source(engine, key)
-        stored = tokens // CHUNK * CHUNK
+        # SGLang computes the last token anew, and with it the whole page that it lies in.
+        stored = (tokens - 1) // PAGE * PAGE if host.engine == "sglang" else tokens // CHUNK * CHUNK
         engine.counters.prompt += tokens
         if source == "device":
             engine.counters.device += stored
