@@ -28,6 +28,9 @@ class State(StrEnum):
 #: Minutes of these states count.
 COUNTED = frozenset({State.RUNNING, State.SCHEDULED, State.RESUMED})
 
+#: Which cause an end is that nobody asked for.
+_ENDED = {"full": "full", "vanished": "worker"}
+
 #: Seconds for which nothing may be known before a minute counts as interrupted.
 _PAUSE = 60.0
 
@@ -124,8 +127,10 @@ def account(track: Track) -> Account:
         if states[minute - 1][0] is State.INTERRUPTED and state is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     for pause in track.breaks:
+        if pause.end - pause.begin > _PAUSE:  # one that has not ended is among them
+            continue
         minute = int(pause.end // 60)
-        if pause.end - pause.begin <= _PAUSE and minute < reached and states[minute][0] is State.RUNNING:
+        if minute < reached and states[minute][0] is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     states += [(State.AHEAD, "", "")] * (total - reached)
     return Account(tuple(_spans(states)), track.plan.policy, track.ended)
@@ -138,7 +143,7 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
         *(Outage(one.cause, one.begin, one.end, "") for one in track.breaks if one.end - one.begin > _PAUSE),
     ]
     if track.ended and track.ended != "planned":
-        everything.append(Outage("stopped", track.last, track.plan.seconds, track.ended))
+        everything.append(Outage(_ENDED.get(track.ended, "stopped"), track.last, track.plan.seconds, track.ended))
     for one in sorted(everything, key=lambda one: one.begin):
         for minute in _minutes([(one.begin, one.end)], reached):
             found[minute] = leading((found[minute], one)) if minute in found else one

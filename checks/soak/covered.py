@@ -8,7 +8,7 @@ from checks.phrase import Phrase, joined, say
 from checks.soak.accounting import Span, State, passable
 from checks.soak.causes import RACK
 from checks.soak.facts import HostSoak
-from checks.soak.judging import count, finished, when
+from checks.soak.judging import ahead, count, finished, when
 from checks.verdict import Quantity, Verdict
 
 _NAMED = 4
@@ -38,8 +38,7 @@ def qualified(soak: HostSoak, hours: float, simulated: bool = False) -> Verdict:
     enough = account.qualified >= hours * 60
     broken = account.of(State.INTERRUPTED)
     if soak.running:
-        left = max(0.0, soak.plan.seconds - soak.last) / 3600
-        return Verdict.undecided(say("the soak runs for another {left:.1f} h", left=left), required, measured)
+        return Verdict.undecided(ahead(soak), required, measured)
     if enough:
         return Verdict.of(True, measured, required, "h", quantities=quantities)
     if broken:

@@ -42,6 +42,7 @@ class HostSoak:
     loads: tuple[Doing, ...]
     first: Mapping[tuple[str, str, str], str]
     final: Mapping[tuple[str, str, str], str]
+    gone: bool = False  # the journal has no end, and the host said that the worker lives no more
 
     @property
     def running(self) -> bool:
@@ -73,6 +74,7 @@ def condense(track: Track) -> HostSoak:
         loads=track.loads,
         first=standing(track, last=False),
         final=standing(track, last=True),
+        gone=track.gone,
     )
 
 

@@ -77,16 +77,17 @@ def serve_soak(tmp_path: Path) -> Iterator[Served]:
         yield start
 
 
+@pytest.mark.timeout(900)
 def test_undecided_with_the_time_left_until_the_soak_has_ended_then_judged_and_judged_again(serve_soak: Served) -> None:
     rack = serve_soak()
-    # Seventy-six hours in five minutes, far more than the gate takes: it finds the soak running. Slower, and samples are closer together
-    # than the embedded hosts can make up in that time.
-    begun = rack.soak("start", "--scale", str(SCALE / 20), "--allow-load")
+    # Seventy-six hours in more than two minutes, far more than the gate takes: it finds the soak running. Slower, and
+    # samples are closer together than the embedded hosts can make up in that time.
+    begun = rack.soak("start", "--scale", str(SCALE / 10), "--allow-load")
     assert begun["new"] is True
     early = rack.gate()
     assert early.returncode == 6, early.stdout + early.stderr
     assert "the soak runs for another" in early.stdout
-    assert rack.soak("start", "--scale", str(SCALE), "--allow-load")["new"] is False
+    assert rack.soak("start", "--scale", "60", "--allow-load")["new"] is False
     rack.soak("stop")
     assert rack.soak("start", "--scale", str(SCALE), "--allow-load")["new"] is True
     until(rack.over, 120)

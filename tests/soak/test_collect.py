@@ -168,6 +168,7 @@ def test_a_worker_that_was_killed_is_told_and_resumed(
 def test_a_soak_that_is_over_makes_room_for_the_next(control: Control, begin: Callable[..., Store]) -> None:
     store = begin()
     control.stop(store)
+    control.collect(store)
     other, new = control.attach(60)
     assert new
     assert other.soak != store.soak
