@@ -27,7 +27,7 @@ SHORT = [
 ]
 #: The order that costs least: each gate opens the next, faults leave their traces in the kernels' logs, the soak is longest.
 _ORDER = (
-    "test_parts", "test_report", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_faults", "test_short_soak",
+    "test_parts", "test_report", "test_ci", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_faults", "test_short_soak",
     "test_soak",
 )  # fmt: skip
 _NOTES = pytest.StashKey[list[str]]()
