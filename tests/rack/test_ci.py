@@ -35,6 +35,9 @@ def step(folder: Path, **programs: str) -> tuple[int, list[str]]:
     return done.returncode, done.stdout.splitlines()
 
 
+PACKAGES = (
+    "qemu and what lab/vm/packages.txt lists could not be installed within five minutes (status 1; 124 is the time)"
+)
 FEW = 'case $* in */proc/meminfo) echo 100;; *) exec /usr/bin/awk "$@";; esac'
 ENOUGH = 'case $* in */proc/meminfo) echo 9000;; *) exec /usr/bin/awk "$@";; esac'
 
@@ -47,7 +50,7 @@ ENOUGH = 'case $* in */proc/meminfo) echo 9000;; *) exec /usr/bin/awk "$@";; esa
         ({"apt-get": ""}, "no apt-get, by which qemu and the image are had"),
         ({"df": "printf 'h\\n/ 1 1 9000 1 /\\n'"}, "found 8 MB of disk free, wanted 4000"),
         ({"awk": FEW}, "found 100 MB of memory free, wanted 5000"),
-        ({"make": "[ $1 != setup-rack ]"}, "qemu and what lab/vm/packages.txt lists could not be installed within five minutes (status 1; 124 is the time)"),
+        ({"make": "[ $1 != setup-rack ]"}, PACKAGES),
         ({"make": "[ $1 != build/rack/kernel ]"}, "the image could not be built within eight minutes (status 1; 124 is the time)"),
         ({"make": "[ $1 != rack ]"}, "the machines did not start within seven minutes (status 1; 124 is the time)"),
         ({"make": "[ $1 != test-rack-short ] || exit 124"}, "the short form did not end within 20 minutes"),
