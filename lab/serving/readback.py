@@ -32,7 +32,6 @@ def settings(host: ServingHost, given: list[str]) -> str:
         "LMCACHE_CONFIG_FILE": f"/etc/lmcache/{unit.role}.yaml", "PYTHONHASHSEED": odd("hash-seed-differs", "0", "42"),
         "VLLM_API_KEY": "(secret)", "HIP_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
     }  # fmt: skip
-    del environment["LMCACHE_CONFIG_FILE"]
     config = (
         f"chunk_size: {odd('other-chunk', '256', '512')}\nlocal_cpu: {odd('hot-cache-on', 'false', 'true')}\n"
         f'remote_url: "fs://localhost:0{unit.store}"\nremote_serde: naive\n'
