@@ -27,6 +27,7 @@ from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.envelope import seal as sealed
 from kvgate.certificates.examine import Asked, examine
 from kvgate.certificates.keys import FileSigner
+from kvgate.certificates.statement import STATEMENT
 from kvgate.codec import Seal
 from kvgate.evidence import AskedProbe, Evidence, check_folder
 from kvgate.transport.base import Answer, Batch
@@ -122,9 +123,7 @@ def _ticket(digest: str, started: str) -> Envelope:
         campaign="bench", run="run-1", gate="G1", attempt=1, sequence=1, nonce="n", inventory=digest, acceptance=digest,
         code=digest, version="0", ticket=digest, started=started,
     )  # fmt: skip
-    return sealed(
-        {"_type": decision.STATEMENT, "predicateType": ticket.TYPE, "predicate": said.model_dump(), "subject": []}
-    )
+    return sealed({"_type": STATEMENT, "predicateType": ticket.TYPE, "predicate": said.model_dump(), "subject": []})
 
 
 def verify(made: Made) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from checks.around.causes import seen
+from checks.around.facts import Hosts
 from checks.phrase import Phrase, joined, say
 from checks.probe import Level, Probe
-from checks.surroundings import Hosts, seen
 from checks.verdict import Verdict
 
 Fact = TypeVar("Fact")
@@ -62,7 +63,8 @@ class Trial(Generic[Fact]):
 
     ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
     and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
-    it holds of those so far (as for a steady state) or ``at_most`` were made. ``seconds`` is what one round takes as planned and
+    it holds of those so far (as for a steady state) or ``at_most`` were made; ``again`` holds the void rule where both are given:
+    before the wanted rounds are there, one in five may be void and is made again. ``seconds`` is what one round takes as planned and
     ``setup`` what is done before the first, for whoever shows progress.
     """
 
@@ -73,6 +75,7 @@ class Trial(Generic[Fact]):
     rounds: int = 3
     at_most: int = 0
     enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
+    again: bool = False
     seconds: float = 0.0
     setup: float = 0.0
     live: Live[Any] | None = field(default=None, compare=False)
@@ -139,6 +142,10 @@ class Trial(Generic[Fact]):
     def most(self) -> int:
         """Rounds that are made at most: one in five may be void and is then made again."""
         return max(self.at_most, self.rounds + max(1, self.rounds // 5))
+
+    def most_after(self, good: int) -> int:
+        """The same while ``good`` rounds count so far: more than the wanted ones are made of good rounds, not of void ones."""
+        return self.rounds + max(1, self.rounds // 5) if self.again and good < self.rounds else self.most
 
     def place(self, number: int, step: Step) -> str:
         """Key under which the answer to a step of round ``number`` (from 1) is kept."""

@@ -12,6 +12,7 @@ _BYTES = {
     "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "PIB": 2**50,
 }  # fmt: skip
 _BITS = {"B/S": 1, "KB/S": 10**3, "MB/S": 10**6, "GB/S": 10**9, "TB/S": 10**12}
+_OPERATIONS = {"IOPS": 1, "kIOPS": 10**3, "KIOPS": 10**3}
 _SECONDS = {"US": Decimal("1e-6"), "MS": Decimal("1e-3"), "S": Decimal(1), "MIN": Decimal(60), "H": Decimal(3600)}
 _DAYS = {"d": 1, "day": 1, "days": 1, "week": 7, "weeks": 7}
 _QUANTITY = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµ/]+)\s*", re.ASCII)
@@ -59,6 +60,14 @@ def parse_byte_rate(text: str) -> int:
     if not slash or per not in ("s", "S") or size.upper() not in _BYTES or "b" in size:
         raise UnitError(say("unit {unit!r}", unit=unit), say("bytes a second: MB/s, GB/s, GiB/s"))
     return int(value * _BYTES[size.upper()])
+
+
+def parse_operations(text: str) -> int:
+    """``180000 IOPS`` or ``180 kIOPS`` -> operations a second."""
+    value, unit = _split(text, "IOPS, kIOPS")
+    if unit not in _OPERATIONS:
+        raise UnitError(say("unit {unit!r}", unit=unit), say("operations a second: IOPS, kIOPS"))
+    return int(value * _OPERATIONS[unit])
 
 
 def parse_seconds(text: str) -> float:

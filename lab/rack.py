@@ -23,6 +23,7 @@ from lab.load.host import LoadHost
 from lab.load.model import ARRAY, LOCAL, NFS, Trouble
 from lab.machine import Edit, Machine, Reply, load
 from lab.order import Ordered
+from lab.serving.crowd import Crowd
 from lab.soak.faults import EMBEDDED
 from lab.soak.trouble import Trouble as SoakTrouble
 from lab.soak.worker import SoakHost
@@ -63,6 +64,8 @@ class VirtualHost:
     skew: float = 0.0
     connections: int = 0  # how often somebody connected
     driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
+    engine: str = "vllm"  # the engine that the rack is ordered with
+    containers: bool = False  # engines are ordered as containers, where a fault needs them
 
     @property
     def name(self) -> str:
@@ -76,26 +79,29 @@ class VirtualHost:
 
 
 def build(
-    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False
+    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False, engine: str = "vllm"
 ) -> list[VirtualHost]:
     """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry.
 
-    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that.
+    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that; so it is with ``engine``.
     """
     known, soaked = every(), {fault.name: fault for fault in EMBEDDED}
     chosen: list[Fault] = []
     upset: list[SoakTrouble] = []
     for name in faults:
+        if name not in known and name not in soaked:
+            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
+        wanted = soaked[name].platform if name in soaked else known[name].platform
+        if wanted not in ("", platform):
+            raise ValueError(f"fault {name!r} needs nodes of platform {wanted}, this rack has {platform}")
         if name in soaked:
             upset += soaked[name].troubles
             continue
-        if name not in known:
-            raise ValueError(f"found fault {name!r}, wanted one of: {', '.join(sorted({*known, *soaked}))}")
-        if known[name].platform not in ("", platform):
-            raise ValueError(f"fault {name!r} needs nodes of platform {known[name].platform}, this rack has {platform}")
         chosen.append(known[name])
+    engine = next((fault.engine for fault in chosen if fault.engine), engine)
     hosts = []
     server: dict[str, int] = {}
+    crowd = Crowd()
     for ordered in order.rack(nodes, platform, nfs=nfs or any(fault.nfs for fault in chosen)):
         hits = [fault for fault in chosen if fault.hits(ordered.name)]
         edits: tuple[Edit, ...] = tuple(edit for fault in hits for edit in fault.edits)
@@ -105,6 +111,8 @@ def build(
             ordered.name,
             volumes=(LOCAL, ARRAY, *((NFS,) if ordered.nfs else ())),
             server=server,
+            crowd=crowd,
+            engine=engine,
             troubles=tuple(one for one in troubles if isinstance(one, Trouble)),
             fabric=FabricHost(ordered.name, nodes, cables),
             upsets=tuple(one for one in troubles if isinstance(one, Upset)),
@@ -119,7 +127,10 @@ def build(
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
         driver = next((fault.driver for fault in hits if fault.driver), "")
-        hosts.append(VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver))
+        held = any(fault.containers for fault in hits)
+        hosts.append(
+            VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held, engine=engine)
+        )
     return hosts
 
 
@@ -283,7 +294,15 @@ class EmbeddedRack:
         from lab.inventory import text
 
         hosts = [(host.ordered, host.port, fingerprint(host_key(host.name))) for host in self.hosts]
-        return text(hosts, identity, concurrencies=CONCURRENCIES, driver=driver(self.hosts))
+        held = any(host.containers for host in self.hosts)
+        return text(
+            hosts,
+            identity,
+            concurrencies=CONCURRENCIES,
+            driver=driver(self.hosts),
+            containers=held,
+            engine=self.hosts[0].engine,
+        )
 
 
 def _hang_up(host: VirtualHost) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:

@@ -55,18 +55,22 @@ def parse(text: str) -> Burst:
     return Burst(fio.parse(said), reports, without)
 
 
-def moved(run: FioRun, pattern: Pattern) -> Direction:
-    """Return what the asked direction moved. Raises UnreadableOutput with the reason why the run does not count."""
-    if (why := invalid(run, pattern)) is not None:
+def moved(run: FioRun, pattern: Pattern, size: int, file: str = "") -> Direction:
+    """Return what the asked direction moved. Raises UnreadableOutput with the reason why the run does not count.
+
+    ``size`` is the working set that was asked for, ``file`` where; empty: its name was found by the guard.
+    """
+    if (why := invalid(run, pattern, size, file)) is not None:
         raise UnreadableOutput(str(why))
     return next(one for one in run.jobs[0].directions if one.name == pattern.way.direction)
 
 
-def invalid(run: FioRun, pattern: Pattern) -> Phrase | None:
+def invalid(run: FioRun, pattern: Pattern, size: int, file: str = "") -> Phrase | None:
     """Say why a run must not be shown as a number, or None.
 
     fio ends with status 0 and fine-looking rates after SIGTERM, after a failed verify that it was told to go on from, and
-    where a disk was full: each of these leaves another trace.
+    where a disk was full: each of these leaves another trace. A smaller working set, one job instead of eight, another file
+    or engine measure something else; so does a run that went the other way too.
     """
     if run.interrupted:
         return say("fio was ended by a signal")
@@ -77,32 +81,41 @@ def invalid(run: FioRun, pattern: Pattern) -> Phrase | None:
         count = job.total_errors or 0
         return say("fio reports error {error} ({count} in all)", error=job.error or job.first_error or 0, count=count)
     settings = dict((*run.options, *job.options))
-    wrong = [f"{name}={settings.get(name)}" for name, value in _wanted(pattern) if settings.get(name) != value]
+    wrong = [
+        f"{name}={settings.get(name)}" for name, value in _wanted(pattern, size, file) if settings.get(name) != value
+    ]
     if wrong:
         return say("fio ran with other settings than asked: {wrong}", wrong=", ".join(wrong))
     found = [one for one in job.directions if one.name == pattern.way.direction]
     if not found or found[0].io_bytes <= 0 or found[0].total_ios <= 0:
         return say("fio moved nothing in the asked direction")
+    if other := [one.name for one in job.directions if one.name != pattern.way.direction and one.io_bytes > 0]:
+        return say("fio moved bytes that nobody asked for: {names}", names=", ".join(other))
     if found[0].runtime_ms < 980 * pattern.seconds:
         seconds = found[0].runtime_ms / 1000
         return say("fio ran {seconds:.1f} s of {wanted} s", seconds=seconds, wanted=pattern.seconds)
     return None
 
 
-def _wanted(pattern: Pattern) -> Sequence[tuple[str, str]]:
+def _wanted(pattern: Pattern, size: int, file: str) -> Sequence[tuple[str, str]]:
     return (
         ("direct", "1"), ("rw", pattern.way.value), ("bs", str(pattern.block)), ("iodepth", str(pattern.depth)),
-        ("runtime", str(pattern.seconds)),
+        ("runtime", str(pattern.seconds)), ("numjobs", str(pattern.jobs)), ("size", str(size)), ("ioengine", "libaio"),
+        *((("filename", file),) if file else ()),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The device's own view in the middle of a load: bytes a second in the asked direction, utilisation in percent."""
+    """The device's own view in the middle of a load: bytes a second in the asked direction, utilisation in percent.
+
+    ``other`` is what it moved in the direction that nobody asked for, bytes a second.
+    """
 
     bytes_per_second: float
     utilisation: float
     queue: float
+    other: float
 
 
 def watched(found: Burst, pattern: Pattern, device: str) -> Watched | Phrase:
@@ -116,8 +129,9 @@ def watched(found: Burst, pattern: Pattern, device: str) -> Watched | Phrase:
             "iostat saw {device} in {count} of {wanted} seconds", device=device, count=len(seen), wanted=pattern.seconds
         )
     reading = pattern.way.direction == "read"
-    rate = fmean(row.read_bytes if reading else row.write_bytes for row in seen)
-    return Watched(rate, fmean(row.utilisation for row in seen), fmean(row.queue for row in seen))
+    read, written = fmean(row.read_bytes for row in seen), fmean(row.write_bytes for row in seen)
+    asked, other = (read, written) if reading else (written, read)
+    return Watched(asked, fmean(row.utilisation for row in seen), fmean(row.queue for row in seen), other)
 
 
 def is_path_of(name: str, device: str) -> bool:

@@ -114,9 +114,10 @@ _CHECK = " ".join(
         'refuse "holder $dev is exported as NVMe-oF namespace ${one%/device_path}"; done;',
         'of() { sed -n "s/^PPid:[[:space:]]*//p" "/proc/$1/status" 2>/dev/null; };',
         'ours() { up=$1; while [ "${up:-0}" -gt 1 ]; do [ "$up" != $$ ] || return 0; up=$(of "$up"); done; return 1; };',
-        'node="block special file:$(stat -c "%t %T" -- "$dev")";',
-        """users() { find /proc/[0-9]*/fd -lname '/dev/*' -exec stat -L -c '%F:%t %T:%n' {} + 2>/dev/null |""",
-        """awk -F : -v d="$node" '$1 ":" $2 == d {split($3, at, "/"); if (!seen[at[3]]++) print at[3]}'; };""",
+        # a mode of 6... is a block device, in every language
+        """users() { find /proc/[0-9]*/fd -lname '/dev/*' -exec stat -L -c '%f:%t %T:%n' {} + 2>/dev/null |""",
+        """awk -F : -v d="$(stat -c '%t %T' -- "$dev")" '$1 ~ /^6...$/ && $2 == d {split($3, at, "/");""",
+        """if (!seen[at[3]]++) print at[3]}'; };""",
         'for turn in 1 2 3; do seen=$(users); other=; for pid in $seen; do [ ! -d "/proc/$pid" ] || ours "$pid" || other=$pid; done;',
         '[ -n "$other" ] || break; sleep 1; done;',
         # this shell holds the claim: who does not see it here sees nobody

@@ -35,6 +35,11 @@ class Pattern:
     ramp: int = 5
 
     @property
+    def fills(self) -> int:
+        """How often a file is written whole before this load: twice before random writes, as SNIA fills a disk, else once."""
+        return 2 if self.way is Way.RANDWRITE else 1
+
+    @property
     def name(self) -> str:
         """``randread-256k-q8``: what it is, as part of a key."""
         size = f"{self.block // 2**20}m" if self.block % 2**20 == 0 else f"{self.block // 1024}k"
@@ -54,9 +59,9 @@ class Pattern:
         )  # fmt: skip
 
 
-def lay_out(file: str, size: int) -> tuple[str, ...]:
-    """Words of fio that write a whole file, durably, with contents that do not compress."""
+def lay_out(file: str, size: int, fills: int = 1) -> tuple[str, ...]:
+    """Words of fio that write a whole file so many times, durably, with contents that do not compress."""
     return (
-        "fio", "--name=lay-out", f"--filename={file}", f"--size={size}", "--rw=write", "--bs=1048576", "--iodepth=16",
-        "--ioengine=libaio", "--direct=1", "--refill_buffers=1", "--end_fsync=1", "--output-format=json",
+        "fio", "--name=lay-out", f"--filename={file}", f"--size={size}", f"--loops={fills}", "--rw=write", "--bs=1048576",
+        "--iodepth=16", "--ioengine=libaio", "--direct=1", "--refill_buffers=1", "--end_fsync=1", "--output-format=json",
     )  # fmt: skip

@@ -73,7 +73,7 @@ def _read(facts: Mapping[str, Any], pattern: Pattern, serial: str, capacity: int
     found: Guarded[FioRun] = facts["load"]
     if found.said is None:
         raise UnreadableOutput("fio did not run")
-    moved = bursts.moved(found.said, pattern)
+    moved = bursts.moved(found.said, pattern, capacity)
     if moved.clat is None or not moved.clat.percentiles:
         raise UnreadableOutput("fio kept no latencies")
     return Round(

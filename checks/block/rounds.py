@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.block import burst as bursts
-from checks.block.burst import Burst, Watched, is_path_of
+from checks.block.burst import Burst, Watched
+from checks.block.counters import IDLE, NETWORK, Bytes, moved
 from checks.block.patterns import Pattern
-from checks.nvme.facts import Health
-from checks.parsers.diskstats import Moved
+from checks.nvme.health import Health
 from checks.parsers.findmnt import Mounted
 from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
@@ -20,14 +20,14 @@ from checks.units import show_bytes
 #: Share of fio's bytes that the device must have moved at least: less means that memory answered.
 _SERVED = 0.95
 
-_NETWORK = ("nfs", "nfs4")
-
 
 @dataclass(frozen=True, slots=True)
 class Round:
     """Numbers of one round. Latencies in microseconds by percent; CPU in percent of one core.
 
-    ``device_bytes`` is what the device moved while fio moved ``io_bytes`` (its ramp included); None on a network filesystem.
+    ``device_bytes`` is what the device (or the server) moved in the asked direction while fio moved ``io_bytes`` (its ramp
+    included), ``across`` what it moved the other way in bytes a second, ``before`` what it moved in both, in bytes a second,
+    while nothing was loaded yet; None for a raw disk, which nobody else can use.
     """
 
     bytes_per_second: float
@@ -40,6 +40,8 @@ class Round:
     device_bytes: int | None
     watched: Watched | Phrase
     celsius: tuple[int | None, int | None]
+    across: float | None = None
+    before: float | None = None
 
     @property
     def brief(self) -> Phrase:
@@ -47,25 +49,28 @@ class Round:
         return say("{rate}/s, {iops:,.0f} operations/s", rate=show_bytes(int(self.bytes_per_second)), iops=self.iops)
 
 
-def read(facts: Mapping[str, Any], pattern: Pattern, path: str) -> Round:
+def read(facts: Mapping[str, Any], pattern: Pattern, path: str, size: int, file: str) -> Round:
     """Facts of the steps of a round -> its numbers. Raises UnreadableOutput where they may not be believed, Voided for heat."""
     burst: Burst = facts["load"]
-    moved = bursts.moved(burst.run, pattern)
+    asked = bursts.moved(burst.run, pattern, size, file)
     device, network = _device(facts["mounts"], path)
-    served = None if network else _served(facts, device, pattern)
-    if served is not None and served < _SERVED * moved.io_bytes:
+    found = moved(facts["counters before"], facts["counters after"], device)
+    served, across = _ways(found, pattern)
+    if served < _SERVED * asked.io_bytes:
         raise UnreadableOutput(
-            f"{device} moved {served:,} bytes while fio says {moved.io_bytes:,}: memory answered, not the disk"
+            f"{device} moved {served:,} bytes while fio says {asked.io_bytes:,}: memory answered, not the disk"
         )
     job = burst.run.jobs[0]
-    latency = moved.clat or moved.lat
+    latency = asked.clat or asked.lat
     if latency is None or not latency.percentiles:
         raise UnreadableOutput("fio kept no latencies")
     parts = (job.user_cpu, job.system_cpu)
+    first, second = facts["idle"]
+    idle = moved(first, second, device)
     return Round(
-        bytes_per_second=float(moved.bytes_per_second),
-        iops=moved.iops,
-        io_bytes=moved.io_bytes,
+        bytes_per_second=float(asked.bytes_per_second),
+        iops=asked.iops,
+        io_bytes=asked.io_bytes,
         latency_us={percent: nanoseconds / 1000 for percent, nanoseconds in latency.percentiles},
         cpu_percent=None if None in parts else sum(part for part in parts if part is not None),
         version=burst.run.version,
@@ -73,6 +78,8 @@ def read(facts: Mapping[str, Any], pattern: Pattern, path: str) -> Round:
         device_bytes=served,
         watched=say("a network filesystem has no device here") if network else bursts.watched(burst, pattern, device),
         celsius=_heat(facts),
+        across=across / (pattern.seconds + pattern.ramp),
+        before=(idle.read + idle.written) / IDLE,
     )
 
 
@@ -97,28 +104,18 @@ def stands(path: str, filesystem: str) -> Any:
 
 
 def _device(mounts: tuple[Mounted, ...], path: str) -> tuple[str, bool]:
+    """Under which name the kernel counts what is mounted: the device, or the path of a network filesystem."""
     here = [one for one in mounts if one.target == path]
     if len(here) != 1:
         raise UnreadableOutput(f"{len(here)} filesystems are mounted at {path}")
-    if here[0].filesystem in _NETWORK:
-        return here[0].source, True
+    if here[0].filesystem in NETWORK:
+        return path, True
     return here[0].source.removeprefix("/dev/"), False
 
 
-def _served(facts: Mapping[str, Any], device: str, pattern: Pattern) -> int:
-    def counter(moment: str) -> int:
-        rows: tuple[Moved, ...] = facts[moment]
-        sizes = {one.device: one.read_bytes if reading else one.written_bytes for one in rows}
-        if device not in sizes:
-            raise UnreadableOutput(f"/proc/diskstats has no {device}, which is mounted here")
-        return max(sizes[device], sum(size for name, size in sizes.items() if is_path_of(name, device)))
-
-    reading = pattern.way.direction == "read"
-
-    before, after = counter("counters before"), counter("counters after")
-    if after < before:
-        raise UnreadableOutput(f"counters of {device} went backwards: it was connected anew while it was loaded")
-    return after - before
+def _ways(found: Bytes, pattern: Pattern) -> tuple[int, int]:
+    """Bytes in the asked direction, and in the other one."""
+    return (found.read, found.written) if pattern.way.direction == "read" else (found.written, found.read)
 
 
 def _heat(facts: Mapping[str, Any]) -> tuple[int | None, int | None]:

@@ -5,38 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from checks.block import rounds
+from checks.block import counters, rounds
 from checks.block.burst import burst
+from checks.block.filling import extent, filled, whole
 from checks.block.live import rates
 from checks.block.patterns import Pattern, Way, lay_out
 from checks.block.rounds import Round
+from checks.block.space import FOLDER, made, removed, room
 from checks.lexing import lines
 from checks.nvme import probes as nvme
-from checks.parsers import diskstats, fio
-from checks.parsers.df import Space
+from checks.parsers import fio
 from checks.parsers.fio import FioRun
-from checks.phrase import Phrase, say
+from checks.phrase import say
 from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
+from checks.statistics.steadiness import level
 from checks.trial import Step, Trial
-from checks.units import show_bytes
-
-#: Folder below a mount that loads make and remove; nothing else is ever removed.
-FOLDER = ".kvgate-load"
 
 #: Bytes a second that laying out is given at least, to tell a slow disk from one that hangs.
 _SLOWEST = 100 * 10**6
 
 #: Bytes a second that laying out is planned with, for whoever shows progress.
 PACE = 10**9
-
-#: Space that stays free beside the file, as a share of it.
-_SPARE = 0.1
-
-
-def counters() -> Probe[tuple[diskstats.Moved, ...]]:
-    """What every block device moved since boot."""
-    return Probe("diskstats", ("cat", "/proc/diskstats"), diskstats.parse)
 
 
 def version() -> Probe[str]:
@@ -56,10 +46,11 @@ def on_file(
     at_most: int = 0,
     enough: Callable[[Sequence[Round]], bool] | None = None,
 ) -> Trial[Round]:
-    """Load a file of ``size`` bytes on the mount ``path`` in ``count`` rounds.
+    """Load a file of ``size`` bytes, written whole before, on the mount ``path`` in ``count`` rounds.
 
     ``serial`` is the disk below it where it is a local one: its health is read around each round. ``enough`` lets rounds
-    go on until it holds or ``at_most`` were made.
+    go on until it holds or ``at_most`` were made; without it they go on, up to twice as many, while each is slower (or
+    faster) than the one before.
     """
     folder = f"{path.rstrip('/')}/{FOLDER}"
     file = f"{folder}/{pattern.name}"
@@ -72,23 +63,26 @@ def on_file(
             (Step("mounts first", host, raid.mounts(), must=mounted),),
             (Step("space", host, raid.space(path), must=room(path, size)),),
             (Step("folder", host, made(folder)),),
-            (Step("lay out", host, _laid(file, size)),),
+            (Step("lay out", host, _laid(file, size, pattern.fills), must=filled(size * pattern.fills)),),
         ),
         stages=(
             (Step("mounts", host, raid.mounts(), must=mounted),),
+            (Step("file", host, extent(file), must=whole(size, filesystem)),),
             *((step,) for step in health("health before")),
-            (Step("counters before", host, counters()),),
+            (Step("idle", host, counters.idle(filesystem)),),
+            (Step("counters before", host, counters.counted(filesystem)),),
             (Step("load", host, burst(pattern, file, size)),),
-            (Step("counters after", host, counters()),),
+            (Step("counters after", host, counters.counted(filesystem)),),
             *((step,) for step in health("health after")),
         ),
         clean=(Step("remove", host, removed(folder)),),
-        read=partial(rounds.read, pattern=pattern, path=path),
+        read=partial(rounds.read, pattern=pattern, path=path, size=size, file=file),
         rounds=count,
-        at_most=at_most,
-        enough=enough,
-        seconds=pattern.seconds + pattern.ramp + 5.0,
-        setup=size / PACE,
+        at_most=at_most or 2 * count,
+        enough=enough or _level,
+        again=True,
+        seconds=pattern.seconds + pattern.ramp + counters.IDLE + 5.0,
+        setup=size * pattern.fills / PACE,
         live=rates(host, path, filesystem),
     )
 
@@ -98,40 +92,13 @@ def kv_read(block: int, depth: int, seconds: int) -> Pattern:
     return Pattern(Way.RANDREAD, block, depth, seconds)
 
 
-def room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
-    """Return what looks at the space of a mount and says why ``size`` bytes do not fit, or None."""
-
-    def must(found: tuple[Space, ...]) -> Phrase | None:
-        here = next((one for one in found if one.target == path), None)
-        if here is None or here.available is None:
-            return say("the free space of {path} is not known", path=path)
-        wanted = int(size * (1 + _SPARE))
-        if here.available < wanted:
-            free = show_bytes(here.available)
-            return say("{path} has {free} free, wanted {wanted}", path=path, free=free, wanted=show_bytes(wanted))
-        return None
-
-    return must
+def _laid(file: str, size: int, fills: int) -> Probe[FioRun]:
+    limit = 120.0 + fills * size / _SLOWEST
+    return Probe("fio-lay-out", lay_out(file, size, fills), fio.parse, limit, level=Level.LOAD)
 
 
-def made(folder: str) -> Probe[str]:
-    """Make the folder of a load; one that is there already stays as it is."""
-    return Probe("load-folder", ("mkdir", "-p", "-m", "700", "--", folder), _nothing, level=Level.LOAD)
-
-
-def removed(folder: str) -> Probe[str]:
-    """Remove the folder of a load. Raises ValueError for any other folder."""
-    if not folder.endswith(f"/{FOLDER}"):
-        raise ValueError(f"found {folder!r}, wanted a folder named {FOLDER}: nothing else is removed")
-    return Probe("load-removed", ("rm", "-rf", "--one-file-system", "--", folder), _nothing, 300.0, level=Level.LOAD)
-
-
-def _laid(file: str, size: int) -> Probe[FioRun]:
-    return Probe("fio-lay-out", lay_out(file, size), fio.parse, 120.0 + size / _SLOWEST, level=Level.LOAD)
-
-
-def _nothing(text: str) -> str:
-    return text
+def _level(found: Sequence[Round]) -> bool:
+    return level([one.bytes_per_second for one in found])
 
 
 def _version(text: str) -> str:

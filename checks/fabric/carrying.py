@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import chain
 from statistics import median
 
-from checks.block.criteria import payload_rate
+from checks.around.causes import cause
+from checks.block.references import Reference
 from checks.block.rounds import Round
+from checks.block.validity import Held, doubtful, heading, unsteady
+from checks.block.validity import cause as cause_of
+from checks.ceiling import beyond, over_roce, payload_rate
 from checks.fabric.exchange import Exchange, Grown, Times
 from checks.nic import counters as nics
 from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
-from checks.surroundings import Hosts, cause
+from checks.statistics.steadiness import drift_percent
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -26,10 +31,13 @@ _CONGESTION = {
 }
 
 
-def carries(measured: Measured[Exchange], speed: float, share: float, agreement: float, directions: int = 1) -> Verdict:
+def carries(
+    measured: Measured[Exchange], speed: float, share: float, agreement: float, drift: float, directions: int = 1
+) -> Verdict:
     """The median rate is at least ``share`` of ``speed`` (bits a second) in each direction, and the rounds agree.
 
-    ``agreement`` is the least share that the slowest round has of the fastest. RoCE at MTU 4096 can carry 98.0 % of a port,
+    ``agreement`` is the least share that the slowest round has of the fastest, ``drift`` the percent that each may add to the
+    one before. RoCE at MTU 4096 can carry 98.0 % of a port,
     at MTU 1024 92.6 %: a share of 95 % lets the right MTU pass and the wrong one not.
     """
     wanted = speed * share * directions
@@ -40,12 +48,8 @@ def carries(measured: Measured[Exchange], speed: float, share: float, agreement:
         wanted=wanted / 1e9, share=share, port=speed * directions / 1e9, best=ceilings[0], small=ceilings[1],
     )  # fmt: skip
     rates = [one.bits for one in measured.facts]
-    if untold := _disagree(rates, agreement, measured.around):
+    if untold := _impossible(measured, speed, directions) or _disagree(measured, agreement, drift):
         return Verdict.undecided(untold, required, _rates(measured))
-    ceiling = payload_rate(speed, 4096) * 8 * directions
-    if median(rates) > 1.02 * ceiling:
-        note = say("more than the port can carry: perftest did not run over the ordered port")
-        return Verdict.undecided(note, required, _rates(measured))
     return Verdict.of(
         median(rates) >= wanted, _rates(measured), required, "b/s", measured.remarks(),
         (Quantity("bits per second", median(rates), "b/s"),),
@@ -53,13 +57,13 @@ def carries(measured: Measured[Exchange], speed: float, share: float, agreement:
 
 
 def as_fast_from_accelerators(
-    host: Measured[Exchange], card: Measured[Exchange], share: float, agreement: float
+    host: Measured[Exchange], card: Measured[Exchange], speed: float, share: float, agreement: float, drift: float
 ) -> Verdict:
-    """The rate from the accelerators' memory is at least ``share`` of that from the host's."""
+    """The rate from the accelerators' memory is at least ``share`` of that from the host's; ``speed`` of the port in bits a second."""
     required = say("at least {share:.0%} of the rate from the host's memory", share=share)
     rates = [[one.bits for one in side.facts] for side in (host, card)]
-    for side, measured in zip(rates, (host, card), strict=True):
-        if untold := _disagree(side, agreement, measured.around):
+    for measured in (host, card):
+        if untold := _impossible(measured, speed) or _disagree(measured, agreement, drift):
             return Verdict.undecided(untold, required, _rates(measured))
     here, there = (median(side) for side in rates)
     shown = say(
@@ -71,11 +75,14 @@ def as_fast_from_accelerators(
     )
 
 
-def answers_within(measured: Measured[Times], typical: float, p999: float) -> Verdict:
+def answers_within(measured: Measured[Times], typical: float, p999: float, drift: float) -> Verdict:
     """A single read is answered in time, typically and at 99.9 %, in microseconds, in the median of the rounds."""
     required = say("typically at most {typical:g} us, {p999:g} us at 99.9 %", typical=typical, p999=p999)
     if len(measured.facts) < 2:
         return Verdict.undecided(say("{count} rounds, wanted at least 2", count=len(measured.facts)), required)
+    times = [one.typical for one in measured.facts]
+    if untold := heading(drift_percent(times), drift, len(times), partial(cause, measured.around)):
+        return Verdict.undecided(untold, required)
     middle, late = (median([getattr(one, name) for one in measured.facts]) for name in ("typical", "p999"))
     shown = say("typically {middle:.2f} us, {late:.2f} us at 99.9 %", middle=middle, late=late)
     quantities = (Quantity("typical latency", middle, "us"), Quantity("p99.9 latency", late, "us"))
@@ -90,10 +97,10 @@ def nothing_lost(rounds: Sequence[Measured[Exchange]], allowed: int) -> Verdict:
     return worst([_lost(one, allowed) for one in grown])
 
 
-def congestion_controlled(measured: Measured[Exchange], least: float, allowed: int) -> Verdict:
+def congestion_controlled(measured: Measured[Exchange], speed: float, least: float, allowed: int) -> Verdict:
     """Under an incast the receiver saw marked packets and sent CNPs, the senders obeyed, nothing was lost, none starved.
 
-    ``least`` bits a second for the slowest sender.
+    ``least`` bits a second for the slowest sender; ``speed`` of the receiver's port.
     """
     required = say(
         "marked packets and CNPs at the receiver, CNPs obeyed by every sender, at most {allowed} losses, {least:g} Gb/s a sender",
@@ -101,6 +108,8 @@ def congestion_controlled(measured: Measured[Exchange], least: float, allowed: i
     )  # fmt: skip
     if not measured.facts:
         return Verdict.undecided(say("no round was measured"), required)
+    if untold := _impossible(measured, speed):
+        return Verdict.undecided(untold, required, _rates(measured))
     return worst([_controlled(found, least, allowed, required) for found in measured.facts])
 
 
@@ -135,7 +144,9 @@ def _controlled(found: Exchange, least: float, allowed: int, required: Phrase) -
     return Verdict.of(holds, shown, required, note=note)
 
 
-def shared_fairly(measured: Measured[Exchange], speed: float, total: float, fair: float, agreement: float) -> Verdict:
+def shared_fairly(
+    measured: Measured[Exchange], speed: float, total: float, fair: float, agreement: float, drift: float
+) -> Verdict:
     """All clients together get ``total`` of the port's speed, and the slowest ``fair`` of an equal part of what a port carries."""
     count = len(measured.facts[0].flows) if measured.facts else 0
     required = say(
@@ -144,13 +155,12 @@ def shared_fairly(measured: Measured[Exchange], speed: float, total: float, fair
         fair=fair,
     )
     rates = [one.bits for one in measured.facts]
-    if untold := _disagree(rates, agreement, measured.around):
+    if (why := _impossible(measured, speed)) is not None:
+        apart = say("{why}; or the clients did not run at the same time", why=why)
+        return Verdict.undecided(apart, required, _rates(measured))
+    if untold := _disagree(measured, agreement, drift):
         return Verdict.undecided(untold, required, _rates(measured))
-    ceiling = payload_rate(speed, 4096) * 8
-    if max(rates) > 1.02 * ceiling:
-        note = say("together more than the port can carry: the clients did not run at the same time")
-        return Verdict.undecided(note, required, _rates(measured))
-    part = ceiling / count
+    part = payload_rate(speed, 4096) * 8 / count
     slowest = min((flow for one in measured.facts for flow in one.flows), key=lambda flow: flow.bits)
     shown = say(
         "together {sum:.1f} Gb/s over {count} clients; slowest {host} with {bits:.2f} Gb/s ({share:.0%} of {part:.2f})",
@@ -165,29 +175,30 @@ def shared_fairly(measured: Measured[Exchange], speed: float, total: float, fair
 
 
 def bottleneck(
-    network: Measured[Exchange], volume: Measured[Round], sheet: float | None, share: float, agreement: float
-) -> Verdict:
+    network: Measured[Exchange], volume: Measured[Round], disks: Reference | Phrase, speed: float, share: float,
+    agreement: float, held: Held,
+) -> Verdict:  # fmt: skip
     """The volume gives ``share`` of the lesser of what the network carries and the disks promise; names which of them limits.
 
-    ``sheet`` is the disks' promise in bytes a second, None where no data sheet is agreed.
+    ``disks`` is a Phrase where nobody declared what they promise; ``speed`` of the narrower port in bits a second.
     """
     required = say("at least {share:.0%} of the lesser of network and disks", share=share)
-    sides = (
-        ([one.bits for one in network.facts], network.around),
-        ([one.bytes_per_second for one in volume.facts], volume.around),
-    )
-    for rates, around in sides:
-        if untold := _disagree(rates, agreement, around):
-            return Verdict.undecided(untold, required, _rates(network))
-    carried = median([one.bits for one in network.facts]) / 8
-    given = median([one.bytes_per_second for one in volume.facts])
+    if untold := _impossible(network, speed) or _disagree(network, agreement, held.drift):
+        return Verdict.undecided(untold, required, _rates(network))
+    given = [one.bytes_per_second for one in volume.facts]
+    if untold := doubtful(volume, held) or unsteady(given, held, partial(cause_of, volume)):
+        return Verdict.undecided(untold, required)
+    carried, got = median([one.bits for one in network.facts]) / 8, median(given)
+    sheet = None if isinstance(disks, Phrase) else disks.rate
     narrow = carried if sheet is None else min(carried, sheet)
     shown = say(
         "volume {given}/s, network {carried}/s, disks {sheet}",
-        given=show_bytes(int(given)), carried=show_bytes(int(carried)),
+        given=show_bytes(int(got)), carried=show_bytes(int(carried)),
         sheet=say("not agreed") if sheet is None else say("{rate}/s by their sheets", rate=show_bytes(int(sheet))),
     )  # fmt: skip
-    if given < share * narrow:
+    if got < share * narrow and isinstance(disks, Phrase):
+        return Verdict.undecided(disks, required, shown)
+    if got < share * narrow:
         note: Phrase | None = say(
             "neither network nor disks are the limit: target, driver, queues or the filesystem are"
         )
@@ -195,9 +206,9 @@ def bottleneck(
         note = say("the network is the limit")
     else:
         note = say("the disks are the limit")
-    quantity = Quantity("share of the narrowest part", given / narrow, "share")
+    quantity = Quantity("share of the narrowest part", got / narrow, "share")
     note = beside(note, network.remarks(), volume.remarks())
-    return Verdict.of(given >= share * narrow, shown, required, "B/s", note, (quantity,))
+    return Verdict.of(got >= share * narrow, shown, required, "B/s", note, (quantity,))
 
 
 def _lost(grown: Grown, allowed: int) -> Verdict:
@@ -240,15 +251,22 @@ def _pauses(grown: Grown) -> int:
     return sum(grown.port[name] or 0 for name in found)
 
 
-def _disagree(rates: Sequence[float], agreement: float, around: Sequence[Hosts]) -> Phrase | None:
+def _impossible(measured: Measured[Exchange], speed: float, directions: int = 1) -> Phrase | None:
+    """Say that perftest tells more than a port of ``speed`` bits a second carries at the largest packets, or None."""
+    port = over_roce(say("the port"), speed).times(directions)
+    return beyond([one.bits / 8 for one in measured.facts], port)
+
+
+def _disagree(measured: Measured[Exchange], agreement: float, drift: float) -> Phrase | None:
+    rates = [one.bits for one in measured.facts]
     if len(rates) < 2:
         return say("{count} rounds, wanted at least 2", count=len(rates))
     if min(rates) < agreement * max(rates):
         return say(
             "the slowest round has {share:.1%} of the fastest, wanted {wanted:.0%}: look for other traffic on port and switch; {cause}",
-            share=min(rates) / max(rates), wanted=agreement, cause=cause(around),
+            share=min(rates) / max(rates), wanted=agreement, cause=cause(measured.around),
         )  # fmt: skip
-    return None
+    return heading(drift_percent(rates), drift, len(rates), partial(cause, measured.around))
 
 
 def _rates(measured: Measured[Exchange]) -> Phrase:

@@ -12,6 +12,7 @@ from checks.parsers import sysfs_infiniband
 from checks.parsers.sysfs_infiniband import IbPort
 from checks.phrase import Phrase, say
 from checks.probe import Probe
+from checks.statistics.steadiness import level
 from checks.trial import Live, Step, Trial
 
 _PASSED = ("port_xmit_data", "port_rcv_data")
@@ -33,6 +34,9 @@ def between(client: End, server: End, run: Run, rounds: int) -> Trial[Exchange]:
         ),
         read=partial(exchange.read, run=run, clients=(client,), ends=ends),
         rounds=rounds,
+        at_most=2 * rounds,
+        enough=_level,
+        again=True,
         seconds=run.seconds + 10.0,
         live=_rates(server),
     )
@@ -56,6 +60,9 @@ def latency(client: End, server: End, run: Run, rounds: int) -> Trial[Times]:
         ),
         read=partial(exchange.read_times, client=client, ends=ends),
         rounds=rounds,
+        at_most=2 * rounds,
+        enough=_level_times,
+        again=True,
         seconds=10.0,
     )
 
@@ -77,9 +84,20 @@ def together(clients: Sequence[End], server: End, run: Run, rounds: int) -> Tria
         ),
         read=partial(exchange.read, run=run, clients=tuple(clients), ends=ends),
         rounds=rounds,
+        at_most=2 * rounds,
+        enough=_level,
+        again=True,
         seconds=run.seconds + 10.0,
         live=_rates(server),
     )
+
+
+def _level(found: Sequence[Exchange]) -> bool:
+    return level([one.bits for one in found])
+
+
+def _level_times(found: Sequence[Times]) -> bool:
+    return level([one.typical for one in found])
 
 
 def _rates(end: End) -> Live[tuple[IbPort, ...]]:

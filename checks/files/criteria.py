@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from functools import partial
 from statistics import median
 
+from checks.around.causes import cause
 from checks.block.rounds import Round
+from checks.block.validity import Held, doubtful, unsteady
+from checks.block.validity import cause as cause_of
+from checks.ceiling import beyond
 from checks.files.integrity import Checked
 from checks.files.loading import Loaded
 from checks.files.saving import Saved
 from checks.parsers.vllm_log import ModelLoad
 from checks.phrase import Phrase, beside, joined, say
-from checks.statistics.steadiness import variation_percent
-from checks.surroundings import cause
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict
@@ -61,33 +64,28 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
 
 
 def loads(
-    measured: Measured[Loaded], reads: Measured[Round], share: float, variation: float, context: Phrase | None
+    measured: Measured[Loaded], reads: Measured[Round], share: float, held: Held, context: Phrase | None
 ) -> Verdict:
-    """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that vary by ``variation`` percent."""
-    return _beside_fio(
-        [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in reads.facts],
-        share, variation, context, [one.seconds for one in measured.facts], (measured, reads),
-    )  # fmt: skip
+    """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that are held to the same."""
+    return _beside_fio(measured, reads, share, held, context)
 
 
 def saves(
-    measured: Measured[Saved], writes: Measured[Round], share: float, variation: float, context: Phrase | None
+    measured: Measured[Saved], writes: Measured[Round], share: float, held: Held, context: Phrase | None
 ) -> Verdict:
     """A checkpoint is durable at ``share`` of what fio writes there sequentially, and comes back as it was written."""
     if bad := next((one for one in measured.facts if one.wrong), None):
         return Verdict.of(
             False, say("{wrong}", wrong=bad.wrong), say("all bytes written come back as they were written")
         )
-    return _beside_fio(
-        [one.bytes / one.seconds for one in measured.facts], [one.bytes_per_second for one in writes.facts],
-        share, variation, context, [one.seconds for one in measured.facts], (measured, writes),
-    )  # fmt: skip
+    return _beside_fio(measured, writes, share, held, context)
 
 
 def _beside_fio(
-    rates: Sequence[float], reference: Sequence[float], share: float, variation: float, context: Phrase | None,
-    seconds: Sequence[float], sides: tuple[Measured[Loaded] | Measured[Saved], Measured[Round]],
-) -> Verdict:  # fmt: skip
+    measured: Measured[Loaded] | Measured[Saved], fio: Measured[Round], share: float, held: Held, context: Phrase | None
+) -> Verdict:
+    rates, seconds = [one.bytes / one.seconds for one in measured.facts], [one.seconds for one in measured.facts]
+    reference = [one.bytes_per_second for one in fio.facts]
     if not reference or not rates:
         return Verdict.undecided(say("no round was measured"), say("at least {share:.0%} of fio's rate", share=share))
     wanted = share * median(reference)
@@ -99,27 +97,33 @@ def _beside_fio(
         "{rate}/s, {seconds:.1f} s, over {count} rounds",
         rate=show_bytes(int(median(rates))), seconds=median(seconds), count=len(rates),
     )  # fmt: skip
-    try:
-        varied = max(variation_percent(rates), variation_percent(reference))
-    except ValueError as error:
-        return Verdict.undecided(say("{why}", why=str(error)), required, shown)
-    if varied > variation:
-        note = say(
-            "the rounds vary by {varied:.1f} %, wanted at most {most:g} %: {cause}",
-            varied=varied, most=variation, cause=cause([around for side in sides for around in side.around]),
-        )  # fmt: skip
-        return Verdict.undecided(note, required, shown)
+    if why := doubtful(fio, held) or unsteady(reference, held, partial(cause_of, fio)) or _own(measured, held):
+        return Verdict.undecided(why, required, shown)
     quantities = (Quantity("bytes per second", median(rates), "B/s"), Quantity("seconds", median(seconds), "s"))
-    remarks = beside(context, *(side.remarks() for side in sides))
+    remarks = beside(context, measured.remarks(), fio.remarks())
     return Verdict.of(median(rates) >= wanted, shown, required, "B/s", remarks, quantities)
 
 
-def faster_than_nfs(array: Measured[Loaded], nfs: Measured[Loaded], least: float, context: Phrase | None) -> Verdict:
-    """A model is loaded from the array at least ``least`` times as fast as over NFS."""
+def _own(measured: Measured[Loaded] | Measured[Saved], held: Held) -> Phrase | None:
+    """Say why rates of whole files may not stand, or None."""
+    rates = [one.bytes / one.seconds for one in measured.facts]
+    return beyond(rates, held.ceiling) or unsteady(rates, held, partial(cause, measured.around))
+
+
+def faster_than_nfs(
+    array: Measured[Loaded], nfs: Measured[Loaded], least: float, held: Mapping[str, Held], context: Phrase | None
+) -> Verdict:
+    """A model is loaded from the array at least ``least`` times as fast as over NFS.
+
+    ``held`` has what the rounds of each side are held to: ``array`` and ``nfs``.
+    """
     required = say("at least {least:g} times as fast as over NFS", least=least)
     sides = [[one.bytes / one.seconds for one in side.facts] for side in (array, nfs)]
     if any(len(side) < 2 for side in sides):
         return Verdict.undecided(say("fewer than two rounds of one side"), required)
+    for side, its in ((array, held["array"]), (nfs, held["nfs"])):
+        if (why := _own(side, its)) is not None:
+            return Verdict.undecided(why, required)
     here, there = (median(side) for side in sides)
     shown = say(
         "{here}/s against {there}/s over NFS: {ratio:.2f} times",

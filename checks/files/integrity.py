@@ -10,7 +10,8 @@ from typing import Any
 
 from checks.block import rounds
 from checks.block.live import rates
-from checks.block.trials import FOLDER, made, removed, room, version
+from checks.block.space import FOLDER, made, removed, room
+from checks.block.trials import version
 from checks.files import proof
 from checks.files.anew import Anew, taken
 from checks.lexing import lines

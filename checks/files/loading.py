@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from checks.block import rounds
+from checks.block.filling import filled
 from checks.block.live import rates
-from checks.block.trials import PACE, made, removed, room
+from checks.block.space import made, removed, room
+from checks.block.trials import PACE
 from checks.files import proof
 from checks.files.integrity import Place
 from checks.lexing import lines
@@ -19,6 +21,7 @@ from checks.parsers.fio import FioRun
 from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, UnreadableOutput
 from checks.raid import probes as raid
+from checks.statistics.steadiness import level
 from checks.trial import Step, Trial
 from checks.units import show_bytes
 
@@ -77,7 +80,7 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         prepare += (
             (Step("space", place.host, raid.space(place.path), must=room(place.path, shards * size)),),
             (Step("folder", place.host, made(folder)),),
-            (Step("lay out", place.host, _laid(folder, shards, size)),),
+            (Step("lay out", place.host, _laid(folder, shards, size), must=filled(shards * size)),),
         )
         clean = (Step("remove", place.host, removed(place.folder)),)
     total = shards * size
@@ -95,10 +98,17 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         clean=clean,
         read=partial(_loaded, place=place, least=0 if model else total),
         rounds=count,
+        at_most=2 * count,
+        enough=_level,
+        again=True,
         seconds=total / (3 * 10**9) + 5.0,
         setup=0.0 if model else total / PACE,
         live=rates(place.host, place.path, place.filesystem),
     )
+
+
+def _level(found: Sequence[Loaded]) -> bool:
+    return level([one.bytes / one.seconds for one in found])
 
 
 def _laid(folder: str, shards: int, size: int) -> Probe[FioRun]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from checks.block import rounds
 from checks.block.live import rates
-from checks.block.trials import made, removed, room
+from checks.block.space import made, removed, room
 from checks.files import proof
 from checks.files.integrity import BLOCKS, Place, verified, written
 from checks.files.loading import SHORTEST
@@ -19,6 +19,7 @@ from checks.parsers.fio import FioRun
 from checks.phrase import Phrase, say
 from checks.probe import Level, Probe, Streams, UnreadableOutput
 from checks.raid import probes as raid
+from checks.statistics.steadiness import level
 from checks.trial import Step, Trial
 from checks.units import show_bytes
 
@@ -89,9 +90,16 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         clean=(Step("remove", place.host, removed(place.folder)),),
         read=partial(_saved, place=place, total=total),
         rounds=count,
+        at_most=2 * count,
+        enough=_level,
+        again=True,
         seconds=2 * total / 10**9 + 10.0,
         live=rates(place.host, place.path, place.filesystem),
     )
+
+
+def _level(found: Sequence[Saved]) -> bool:
+    return level([one.bytes / one.seconds for one in found])
 
 
 def _fresh(folder: str) -> Probe[str]:

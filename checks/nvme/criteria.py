@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 
 from checks import physical
 from checks.bounds import at_least, at_most, exactly, same_text
-from checks.nvme.facts import KELVIN, Health, disk, size_bytes
+from checks.nvme.facts import disk, size_bytes
+from checks.nvme.health import KELVIN, Health
 from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
 from checks.parsers.nvme_id_ctrl import IdCtrl

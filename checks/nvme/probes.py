@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from checks.nvme.facts import Health, health_by_nvme, health_by_smartctl
+from checks.nvme.health import Health, health_by_nvme, health_by_smartctl
 from checks.parsers import lsblk, nvme_id_ctrl, nvme_id_ns, nvme_self_test_log, sysfs_nvme, wipefs
 from checks.probe import Device, Glob, Probe
 

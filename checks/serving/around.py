@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from checks.accelerator.facts import Cards
 from checks.accelerator.probes import PLATFORMS
 from checks.nvme import probes as nvme
-from checks.nvme.facts import Health
+from checks.nvme.health import Health
 from checks.phrase import Phrase, say
 from checks.probe import Probe, UnreadableOutput
 from checks.serving.site import Side

@@ -72,6 +72,16 @@ def alone(terms: Mapping[str, float], site: Site, stores: bool) -> Limits:
     return _cells(terms, rules) if stores else _load(terms, rules)
 
 
+def together(terms: Mapping[str, float], site: Site, measured: Measured = ()) -> Limits:
+    """Take the numbers of a clause about all nodes at once: of its rounds none is compared with another. Raises KeyError.
+
+    What was ``measured`` on the array arm's device holds for its node, whose name is its role there.
+    """
+    rules = Rules(seed=site.seed, rounds=int(terms["rounds"]), one_void_in=int(terms["one_void_in"]))
+    ceilings = tuple((site.array.host, name, rate) for role, name, rate in measured if role == "array")
+    return replace(_cells(terms, rules), measured=ceilings)
+
+
 def _load(terms: Mapping[str, float], rules: Rules) -> Limits:
     return Limits(
         least_requests=int(terms["requests"]),

@@ -21,12 +21,20 @@ from checks.serving.site import Server
 
 Fact = TypeVar("Fact")
 
+#: Says what a container's runtime calls its state. Only a runtime that answered that there is none makes one absent: one that
+#: does not run, or lets nobody ask, tells nothing, and its engines may well be up.
+BECOME = (
+    """become() { out=$("$runtime" container inspect -f '{{.State.Status}}' "$name" 2>&1) && """
+    """{ printf '%s\\n' "$out" | tail -n 1; return; }; """
+    'case $out in *[Nn]"o such container"*|*[Nn]"o such object"*) echo absent;; '
+    """*) echo "untold: $(printf '%s\\n' "$out" | grep . | tail -n 1 | cut -c 1-200)";; esac; }; """
+)
+
 # An engine that is told to stop may need to be told twice; whoever still listens on its port is no engine of ours.
 _STOP = (
-    ": kvgate serving stop; way=$1; name=$2; runtime=$3; "
+    f": kvgate serving stop; way=$1; name=$2; runtime=$3; {BECOME}"
     'case $way in unit) systemctl stop -- "$name"; systemctl is-active -- "$name" | sed "s/^/state /";; '
-    'container) "$runtime" stop -t 120 "$name" >/dev/null 2>&1; '
-    """"$runtime" inspect -f 'state {{.State.Status}}' "$name" 2>/dev/null || echo state absent;; esac; echo end"""
+    'container) "$runtime" stop -t 120 "$name" >/dev/null 2>&1; echo "state $(become)";; esac; echo end'
 )
 _START = (
     ": kvgate serving start; way=$1; name=$2; runtime=$3; "
@@ -35,12 +43,12 @@ _START = (
 )
 # Ready is who names the model on its own page; a unit that failed meanwhile is not waited for.
 _READY = (
-    ": kvgate serving ready; url=$1; model=$2; limit=$3; way=$4; name=$5; runtime=$6; waited=0; "
+    f": kvgate serving ready; url=$1; model=$2; limit=$3; way=$4; name=$5; runtime=$6; waited=0; {BECOME}"
     'while :; do models=$(curl -sS -f -m 5 --url "$url/v1/models" 2>&1); '
     'case $models in *"\\"$model\\""*) echo "ready $waited"; break;; esac; state=; '
     'case $way in unit) state=$(systemctl is-active -- "$name");; '
-    """container) state=$("$runtime" inspect -f '{{.State.Status}}' "$name" 2>&1);; esac; """
-    'case $state in failed|exited|dead) echo "over $state"; break;; esac; '
+    "container) state=$(become);; esac; "
+    'case $state in failed|exited|dead|stopped|created|absent|untold*) echo "over $state"; break;; esac; '
     '[ "$waited" -lt "$limit" ] || { echo "late ${state:-running}"; break; }; sleep 2; waited=$((waited + 2)); done; '
     'case $way in unit) journalctl -u "$name" -n 4 -o cat --no-pager;; container) "$runtime" logs --tail 4 "$name";; esac '
     '2>&1 | cut -c 1-200 | sed "s/^/log /"; echo end'

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from checks.block.memory import ArrayMemory
 from checks.block.rounds import stands
 from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase, say
@@ -33,7 +34,7 @@ IDS = (4096, 24576)
 #: Prompts that warm an engine, as many a wave as it serves at once: kernels are compiled and graphs captured after that.
 _WAVES = 2
 
-_QUIET = frozenset({"inactive", "failed", "exited", "absent", "created", "dead", ""})
+_QUIET = frozenset({"inactive", "failed", "exited", "stopped", "absent", "created", "dead", ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,16 +257,12 @@ def _fits(site: Site, side: Side, prompts: int) -> Callable[[Room], Phrase | Non
                 "prompts, a lower concurrency, or room on the mount",
                 path=side.mount, free=show_bytes(here.available), prompts=prompts, size=shown, factor=f"{site.free:g}",
             )  # fmt: skip
-        if (
-            side.role == "array"
-            and site.array_cache is not None
-            and not site.array_cache_flushed
-            and size <= site.array_cache
-        ):
+        memory = ArrayMemory(site.array_cache, site.array_cache_flushed)
+        if side.role == "array" and memory.holds(size):
             return say(
                 "the KV of {prompts} prompts is {size} and fits the array's own memory of {cache}: longer or more prompts, or "
                 "have the vendor flush it between rounds",
-                prompts=prompts, size=shown, cache=show_bytes(site.array_cache),
+                prompts=prompts, size=shown, cache=show_bytes(memory.size or 0),
             )  # fmt: skip
         return None
 

@@ -30,8 +30,8 @@ _SETTINGS = (
     f": kvgate serving settings; {SHOW}"
     "way=$1; name=$2; runtime=$3; port=$4; url=$5; model=$6; python=$7; "
     'case $way in unit) pid=$(systemctl show -p MainPID --value -- "$name");; '
-    """container) pid=$("$runtime" inspect -f '{{.State.Pid}}' "$name" 2>/dev/null); """
-    """show image "$runtime" inspect -f '{{.Image}}' "$name";; """
+    """container) pid=$("$runtime" container inspect -f '{{.State.Pid}}' "$name" 2>/dev/null); """
+    """show image "$runtime" container inspect -f '{{.Image}}' "$name";; """
     """*) pid=$(ss -Hltnp "sport = :$port" 2>/dev/null | sed -n 's/.*pid=\\([0-9]*\\).*/\\1/p' | head -n 1);; esac; """
     'told pid 0 "${pid:-0}"; root=/proc/$pid/root; '
     """argv() { tr '\\0' '\\n' <"/proc/$pid/cmdline" | """
@@ -57,6 +57,8 @@ _PLACE = frozenset({"--port", "--host", "--api-server-port"})
 #: Names the file whose text is the store's configuration.
 _FILE = "LMCACHE_CONFIG_FILE"
 _STORED = {"lmcache": "lmcache", "mooncake": "mooncake-transfer-engine"}
+#: Variables that configure a store.
+_OF_STORE = ("LMCACHE_", "MOONCAKE_", "SGLANG_HICACHE_")
 _ENVIRONMENT = re.compile(
     r"(LMCACHE|VLLM|SGLANG|MOONCAKE|NCCL|RCCL|HSA|HIPFILE|CUFILE|PYTHONHASHSEED|OMP_NUM)", re.ASCII
 )
@@ -101,13 +103,13 @@ def compared(told: Settings, site: Site) -> dict[str, str | None]:
         "model.digest": _text(told, "model"),
         "kv.dtype": None if argv is None else _option(argv, "--kv-cache-dtype", "--kv_cache_dtype") or "auto",
         "kv.chunk": _chunk(site, configuration, environment, argv),
-        "kv.hash_seed": environment.get("PYTHONHASHSEED") or _algorithm(configuration),
+        "kv.hash_seed": _seed(site, environment, configuration),
         "host.kernel": _text(told, "kernel"),
         "host.driver": _text(told, "driver"),
         "accelerator.runtime": _text(told, "runtime") or packages.get("torch"),
     }
     if "image" in told.sections:
-        kept["engine.image"] = _text(told, "image")
+        kept["engine.image"] = _digest(_text(told, "image"))
     for name in sorted(environment):
         if name == _FILE and configuration is not None and name not in site.environment:
             continue  # what the file says is compared; two arms with two stores have two files
@@ -142,6 +144,12 @@ def ordered(kept: Mapping[str, str | None], site: Site) -> tuple[Phrase, ...]:
 def _text(told: Settings, name: str) -> str | None:
     section = told.sections.get(name)
     return section.text.strip() if section is not None and section.good else None
+
+
+def _digest(image: str | None) -> str | None:
+    """The digest that a container was made from. A name alone, which nerdctl tells, may have meant another image by then."""
+    found = re.fullmatch(r"(?:\S+@)?(?:sha256:)?([0-9a-f]{64})", image or "", re.ASCII)
+    return f"sha256:{found[1]}" if found else None
 
 
 def _lines(told: Settings, name: str) -> list[str] | None:
@@ -209,9 +217,7 @@ def _configuration(config: str | None, environment: Mapping[str, str], argv: lis
         return config
     if argv is None:
         return None
-    words = [
-        f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(("LMCACHE_", "MOONCAKE_"))
-    ]
+    words = [f"{name}={value}" for name, value in sorted(environment.items()) if name.startswith(_OF_STORE)]
     return " ".join(words) or _option(argv, "--kv-transfer-config", "--hicache-storage-backend-extra-config")
 
 
@@ -224,6 +230,12 @@ def _chunk(site: Site, config: str | None, environment: Mapping[str, str], argv:
         return None
     size = _option(argv, "--block-size", "--page-size")
     return size if size and not site.kind.startswith("lmcache") else "(default)"
+
+
+def _seed(site: Site, environment: Mapping[str, str], config: str | None) -> str | None:
+    """What keys of KV depend on beside the tokens. SGLang's are SHA-256 of the tokens alone, whatever Python's own seed is."""
+    told = environment.get("PYTHONHASHSEED") or _algorithm(config)
+    return told or ("sha256" if site.kind == "sglang-hicache" else None)
 
 
 def _algorithm(config: str | None) -> str | None:

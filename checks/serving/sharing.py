@@ -85,6 +85,26 @@ def alike_ttft(ttfts: Mapping[str, float | None], nodes: Collection[str], most: 
     )
 
 
+def no_later(ttfts: Mapping[str, float | None], nodes: Collection[str], local: float | None, most: float) -> Verdict:
+    """All ``nodes`` loaded at once: no node's TTFT p50 exceeds ``most`` percent of ``local``, what a node's own disk gives. Seconds."""
+    required = say("on every node at most {most} percent of what a node's own disk gives", most=f"{most:g}")
+    told, why = _of_all(ttfts, nodes)
+    if why is not None:
+        return Verdict.undecided(why, required)
+    disk = number(local)
+    if disk is None or disk <= 0:
+        return Verdict.undecided(say("G2 has no TTFT p50 of the local arm at this concurrency: run G2 again"), required)
+    slowest = max(told, key=lambda node: told[node])
+    percent = told[slowest] / disk * 100
+    measured = say(
+        "{node} {percent:.1f} percent ({ttft:.3g} s; its own disk {disk:.3g} s)",
+        node=slowest, percent=percent, ttft=told[slowest], disk=disk,
+    )  # fmt: skip
+    return Verdict.of(
+        round(percent, 9) <= most, measured, required, "%", quantities=(Quantity("of the local arm", percent, "%"),)
+    )
+
+
 def _of_all(values: Mapping[str, float | None], nodes: Collection[str]) -> tuple[dict[str, float], Phrase | None]:
     """The numbers of exactly these nodes, or why they are not there."""
     if len(set(nodes)) < 2:

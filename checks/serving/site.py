@@ -38,7 +38,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One arm. ``role``: local, array, nfs or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded.
+    """One arm. ``role``: local, array, nfs, reader or recompute, which has no place. ``ceilings``: bytes a second that cannot be exceeded.
 
     ``serial`` is the disk below a local arm, ``platform`` the inventory's word for the accelerators: whose heat is looked at.
     ``ports`` are the host's storage ports that an arm behind the network reads through.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from checks.around.causes import causes as stood_around
 from checks.phrase import Phrase, joined, say
 from checks.serving import criteria
 from checks.serving.around import causes
@@ -17,7 +18,6 @@ from checks.serving.site import Site
 from checks.statistics.expected import throughput_points, ttft_points
 from checks.statistics.percentile import median
 from checks.statistics.steadiness import variation_percent
-from checks.surroundings import causes as stood_around
 from checks.trial import Measured
 from checks.verdict import Outcome, Quantity, Verdict, worst
 
@@ -158,6 +158,11 @@ def _changes(now: dict[str, float], known: dict[str, float]) -> tuple[Quantity, 
         for name, value in now.items()
         if known.get(name)
     )
+
+
+def told(verdict: Verdict | None, name: str) -> float | None:
+    """The number of a name that a verdict measured; None where it did not."""
+    return fastest((verdict,), name)
 
 
 def fastest(verdicts: Iterable[Verdict | None], name: str) -> float | None:

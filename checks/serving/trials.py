@@ -1,4 +1,5 @@
-"""The trials of G3: paired rounds at one concurrency, the arm that computes anew, canaries, and one instance reading another's KV."""
+"""The trials of G3: paired rounds at one concurrency, the arm that computes anew, canaries, one instance reading another's KV,
+and all nodes reading at once."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from checks.phrase import say
-from checks.serving import answering, share
+from checks.serving import answering, fan_in, share
 from checks.serving.answering import Answers
 from checks.serving.client import Mode
+from checks.serving.fan_in import ReadAll, Together
 from checks.serving.procedure import Asked, Stages, cell, ended, evicted, measured, placed, populated, quiet, told, up
 from checks.serving.rounds import ArmRound, ReadAnew, ReadBoth, Round
 from checks.serving.share import Shared
@@ -121,6 +123,22 @@ def shared(site: Site) -> Trial[Shared]:
         read=partial(share.read, site=site),
         rounds=1,
         seconds=asked.count * 2 * _EACH,
+        group=group(site),
+        seed=site.seed,
+    )
+
+
+def together(site: Site, concurrency: int, rounds: int) -> Trial[Together]:
+    """Every node that the inventory lets read the array, at one concurrency each, all at the same time."""
+    stages = partial(fan_in.stages, site, concurrency)
+    return Trial(
+        id=f"serving.together:{site.shape}:c{concurrency}",
+        title=say("{shape}, concurrency {level}: all nodes at once", shape=site.shape, level=concurrency),
+        stages=stages(1),
+        varied=stages,
+        read=ReadAll(site, concurrency),
+        rounds=rounds,
+        seconds=site.prompts(concurrency) * _EACH,
         group=group(site),
         seed=site.seed,
     )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from checks.soak.outages import Outage, outages, scheduled
+from checks.soak.causes import OUTSIDE, Outage, leading
+from checks.soak.outages import outages, scheduled
 from checks.soak.plan import Policy
 from checks.soak.sampling import gaps
 from checks.soak.track import Track
@@ -27,11 +28,8 @@ class State(StrEnum):
 #: Minutes of these states count.
 COUNTED = frozenset({State.RUNNING, State.SCHEDULED, State.RESUMED})
 
-#: Causes that the policy may pass over: none of them is a fault of array, link or engine.
-OUTSIDE = frozenset({"reboot", "worker", "suspended", "full", "load", "stopped"})
-
-#: Which cause a minute is named by when it has several: what is wrong with the rack before what is wrong with the watching.
-_WORST = ("array", "link", "disk", "mount", "engine", "reboot", "suspended", "load", "worker", "full", "stopped")
+#: Which cause an end is that nobody asked for.
+_ENDED = {"full": "full", "vanished": "worker"}
 
 #: Seconds for which nothing may be known before a minute counts as interrupted.
 _PAUSE = 60.0
@@ -129,8 +127,10 @@ def account(track: Track) -> Account:
         if states[minute - 1][0] is State.INTERRUPTED and state is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     for pause in track.breaks:
+        if pause.end - pause.begin > _PAUSE:  # one that has not ended is among them
+            continue
         minute = int(pause.end // 60)
-        if pause.end - pause.begin <= _PAUSE and minute < reached and states[minute][0] is State.RUNNING:
+        if minute < reached and states[minute][0] is State.RUNNING:
             states[minute] = (State.RESUMED, "", "")
     states += [(State.AHEAD, "", "")] * (total - reached)
     return Account(tuple(_spans(states)), track.plan.policy, track.ended)
@@ -143,11 +143,10 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
         *(Outage(one.cause, one.begin, one.end, "") for one in track.breaks if one.end - one.begin > _PAUSE),
     ]
     if track.ended and track.ended != "planned":
-        everything.append(Outage("stopped", track.last, track.plan.seconds, track.ended))
+        everything.append(Outage(_ENDED.get(track.ended, "stopped"), track.last, track.plan.seconds, track.ended))
     for one in sorted(everything, key=lambda one: one.begin):
         for minute in _minutes([(one.begin, one.end)], reached):
-            if minute not in found or _WORST.index(one.cause) < _WORST.index(found[minute].cause):
-                found[minute] = one
+            found[minute] = leading((found[minute], one)) if minute in found else one
     return found
 
 

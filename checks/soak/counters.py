@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from checks.nic.counters import ERRORS as PORT_ERRORS
-from checks.parsers import amd_smi_metric, ethtool_S, nvidia_smi, nvme_smart_log
-from checks.probe import UnreadableOutput
 from checks.roce.losses import ERRORS as ROCE_ERRORS
 from checks.soak.sampling import good
+from checks.soak.tools import TOOLS, Read, read
 from checks.soak.track import Track
 
 #: Fields that must not rise, by group: (stream, regular expression of the field).
@@ -42,16 +38,28 @@ _FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "heat": (
         ("throttle", ".*_throttle_count"),
         ("smart", "warning_temp_time|critical_comp_time|thm_temp[12]_trans_count"),
-        ("accelerator", "thermal_.*"),
+        ("accelerator", r"card\d+_thermal_.*"),
     ),
-    "accelerator": (("accelerator", "uncorrectable|deferred|cache_uncorrectable"),),
+    "accelerator": (
+        (
+            "accelerator",
+            r"card\d+_(?:(?:cache_)?uncorrectable|deferred|(?:aggregate_)?[sd]ram_uncorrectable|rows_uncorrectable|pages_double|sram_threshold)",
+        ),
+    ),
+    "corrected": (("accelerator", r"card\d+_(?:[sd]ram_correctable|correctable|cache_correctable|rows_correctable)"),),
     "pause": (("ethtool", r"rx_prio\d_pause_duration|pfc_pri\d_rx_duration_us|rx_pripause_\d_1us_count"),),
 }  # fmt: skip
 
 GROUPS = tuple(_FIELDS)
 
-#: Of tools, so many samples a soak are read at first; where two differ, those between them too, until the minute is found.
-_READ = 450
+#: Groups that a boot itself moves: ports come up and controllers connect. What stands in the first sample after it is its doing.
+_BOOTED = frozenset({"link", "reset"})
+
+#: Groups that rise at any time: where they do is told no closer than by the samples that are read at first.
+_OFTEN = frozenset({"pause", "corrected"})
+
+#: Groups of which every counter that was told once must be told in every sample that is read: a card that is gone counts nothing.
+_WHOLE = frozenset({"accelerator"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +85,14 @@ class Counted:
 
 def counted(track: Track) -> dict[str, Counted]:
     """Return the counters of every group."""
-    tools = {stream: _tool(track, stream) for stream in _TOOLS if stream in track.plan.streams}
-    return {group: _group(track, fields, tools) for group, fields in _FIELDS.items()}
+    wanted = re.compile(
+        "|".join(pattern for group, fields in _FIELDS.items() for _, pattern in fields if group not in _OFTEN)
+    )
+    tools = {stream: read(track, stream, wanted) for stream in TOOLS if stream in track.plan.streams}
+    return {group: _group(track, group, fields, tools) for group, fields in _FIELDS.items()}
 
 
-_Read = Mapping[str, tuple[npt.NDArray[np.float64], Mapping[str, npt.NDArray[np.float64]]]]
-
-
-def _group(track: Track, fields: Sequence[tuple[str, str]], tools: Mapping[str, _Read | str]) -> Counted:
+def _group(track: Track, group: str, fields: Sequence[tuple[str, str]], tools: Mapping[str, Read | str]) -> Counted:
     watched, moved, untold = 0, [], []
     for stream, pattern in fields:
         if stream not in track.plan.streams:
@@ -99,11 +107,20 @@ def _group(track: Track, fields: Sequence[tuple[str, str]], tools: Mapping[str, 
                 if re.fullmatch(pattern, name) is None:
                     continue
                 names += 1
-                rise = _rise(track, stream, subject, name, seconds, values)
+                if group in _WHOLE and np.isnan(values).any():
+                    untold.append((stream, _silent(subject, name, seconds, values)))
+                rise = _rise(track, stream, subject, name, seconds, values, group in _BOOTED)
                 if rise is not None:
                     moved.append(rise)
         watched += names
     return Counted(watched, tuple(moved), tuple(untold))
+
+
+def _silent(subject: str, name: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> str:
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing) == len(values):
+        return f"{subject} does not tell {name}"
+    return f"{subject} does not tell {name} in {len(missing)} of {len(values)} samples, first in minute {int(seconds[missing[0]] // 60)}"
 
 
 def _rise(
@@ -113,6 +130,7 @@ def _rise(
     name: str,
     seconds: npt.NDArray[np.float64],
     values: npt.NDArray[np.float64],
+    booted: bool,
 ) -> Rise | None:
     known = ~np.isnan(values)
     when, value = seconds[known], values[known]
@@ -124,7 +142,7 @@ def _rise(
     for place in np.flatnonzero(steps):
         begin, end, step = float(when[place]), float(when[place + 1]), float(steps[place])
         if any(begin < reboot <= end for reboot in reboots):
-            step = float(value[place + 1])  # counters begin anew with the machine
+            step = 0.0 if booted else float(value[place + 1])  # counters begin anew with the machine
         elif step < 0:
             back = int(end // 60) if back is None else back
             continue
@@ -133,7 +151,7 @@ def _rise(
     return Rise(stream, subject, name, by, minute, back) if by or back is not None else None
 
 
-def _sampled(track: Track, stream: str) -> _Read | str:
+def _sampled(track: Track, stream: str) -> Read | str:
     table = track.tables.get(stream)
     if table is None:
         return "no sample"
@@ -146,97 +164,3 @@ def _sampled(track: Track, stream: str) -> _Read | str:
         mine = rows & (table.subject == subject)
         found[subject] = (track.seconds[stream][mine], {name: values[mine] for name, values in table.numbers.items()})
     return found
-
-
-# ---- outputs of tools
-
-
-def _smart(text: str) -> dict[str, float]:
-    log = nvme_smart_log.parse(text)
-    found: dict[str, float] = {
-        "media_errors": log.media_errors, "critical_warning": log.critical_warning,
-        "unsafe_shutdowns": log.unsafe_shutdowns, "error_log_entries": log.error_log_entries,
-    }  # fmt: skip
-    for name in ("warning_temp_time", "critical_comp_time", "thm_temp1_trans_count", "thm_temp2_trans_count"):
-        if seen := re.search(rf'"{name}"\s*:\s*(\d+)', text):
-            found[name] = float(seen.group(1))
-    return found
-
-
-def _ethtool(text: str) -> dict[str, float]:
-    return {name: float(count) for name, count in ethtool_S.parse(text).port if count is not None}
-
-
-def _accelerator(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for card in amd_smi_metric.parse(text):
-        numbers: list[tuple[str, Any]] = [
-            ("uncorrectable", card.uncorrectable), ("deferred", card.deferred), ("cache_uncorrectable", card.cache_uncorrectable),
-            *((f"thermal_{name}", count) for name, count in card.thermal),
-        ]  # fmt: skip
-        for name, count in numbers:
-            if count is not None:
-                found[name] = found.get(name, 0.0) + float(count)
-    return found
-
-
-def _cards(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for card in nvidia_smi.parse(text).cards:
-        if card.remapped_uncorrectable is not None:
-            found["uncorrectable"] = found.get("uncorrectable", 0.0) + float(card.remapped_uncorrectable)
-    return found
-
-
-#: Stream -> subject (any where empty) -> how its output is read.
-_TOOLS: Mapping[str, Mapping[str, Callable[[str], dict[str, float]]]] = {
-    "smart": {"": _smart}, "ethtool": {"": _ethtool}, "accelerator": {"amd-smi": _accelerator, "nvidia-smi": _cards},
-}  # fmt: skip
-
-
-def _tool(track: Track, stream: str) -> _Read | str:
-    """Read a tool's samples at intervals, and all between two that differ in a counter that must not rise."""
-    table = track.tables.get(stream)
-    if table is None or "stdout" not in table.texts:
-        return "no sample"
-    wanted = re.compile(
-        "|".join(p for fields in _FIELDS.values() for s, p in fields if s == stream and "pause_dur" not in p)
-    )
-    found: dict[str, tuple[npt.NDArray[np.float64], Mapping[str, npt.NDArray[np.float64]]]] = {}
-    for subject in sorted({*table.subject} - {""}):
-        rows = np.flatnonzero((table.subject == subject) & good(table))
-        known = _TOOLS[stream].get(subject) or _TOOLS[stream].get("")
-        if known is None:
-            return f"{subject}: kvgate knows no counters in its output"
-        read = cache(known)
-        if not len(rows):
-            return f"{subject}: no sample that ended well"
-        try:
-            facts = _facts([str(table.texts["stdout"][row]) for row in rows], read, wanted)
-        except UnreadableOutput as error:
-            return f"{subject}: {error}"
-        names = dict.fromkeys(name for fact in facts.values() for name in fact)
-        places = sorted(facts)
-        columns = {name: np.array([facts[place].get(name, np.nan) for place in places]) for name in names}
-        found[subject] = (track.seconds[stream][rows[places]], columns)
-    return found if found else "no sample"
-
-
-def _facts(
-    texts: Sequence[str], read: Callable[[str], dict[str, float]], wanted: re.Pattern[str]
-) -> dict[int, dict[str, float]]:
-    stride = max(1, len(texts) // _READ)
-    places = sorted({*range(0, len(texts), stride), len(texts) - 1})
-    facts = {place: read(texts[place]) for place in places}
-
-    def hard(place: int) -> dict[str, float]:
-        return {name: value for name, value in facts[place].items() if wanted.fullmatch(name)}
-
-    for begin, end in _pairs(places):
-        if hard(begin) != hard(end):
-            facts |= {place: read(texts[place]) for place in range(begin + 1, end)}
-    return facts
-
-
-def _pairs(places: Sequence[int]) -> Iterable[tuple[int, int]]:
-    return pairwise(places)

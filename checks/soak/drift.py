@@ -1,4 +1,4 @@
-"""When a soak ended as it began: latency, throughput, heat, memory, descriptors, room."""
+"""When a soak ended as it began: latency, throughput, heat, room."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.requests import Hour, Requests
 from checks.statistics.changes import changes
 from checks.statistics.steadiness import FEWEST, trend
-from checks.verdict import Outcome, Quantity, Verdict
+from checks.verdict import Outcome, Verdict
 
 _NAMED = 4
 _UNTOLD = 7200.0  # seconds of runs without their document: as much as two interruptions may cost
+_TAILS: tuple[tuple[str, Callable[[Hour], float]], ...] = (
+    ("p50", lambda one: one.ttft_p50),
+    ("p99", lambda one: one.ttft_p99),
+)
 _SHORTEST = 900.0  # seconds that an hour must have given to be compared
 
 
@@ -49,10 +53,63 @@ def latency_kept(
     return _each_level(soaks, load, required, judge)
 
 
-def latency_steady(soaks: Mapping[str, HostSoak], load: str, percent: float, least: int) -> Verdict:
-    """Neither a trend nor a change of level of the hourly medians moves the time to the first token by ``percent``."""
-    required = say("no trend and no change of level above {percent:g} percent in hourly medians", percent=percent)
-    return _steady(soaks, load, required, percent, least, lambda one: one.ttft_p50, rising=True)
+def latency_steady(
+    soaks: Mapping[str, HostSoak], load: str, percent: float, tail: float, hour: float, least: int
+) -> Verdict:
+    """No trend and no change of level moves the hours' time to the first token, and no hour is far slower than the others.
+
+    ``percent`` is for trend and level of the hours' p50, ``tail`` for those of their p99; no hour's p50 or p99 may stand more than
+    ``hour`` percent above the median of all hours. Hours in the middle count as those at the ends do.
+    """
+    required = say(
+        "no trend and no change of level above {percent:g} percent of p50 and {tail:g} percent of p99; no hour's p50 or p99 more than "
+        "{hour:g} percent above the usual",
+        percent=percent, tail=tail, hour=hour,
+    )  # fmt: skip
+
+    def slowest(host: str, soak: HostSoak, level: int, hours: Sequence[Hour]) -> tuple[Verdict, float]:
+        del soak
+        answered = [one for one in hours if one.requests]
+        if len(answered) < FEWEST:
+            note = say(
+                "{host} at concurrency {level}: {count} hours, too few", host=host, level=level, count=len(answered)
+            )
+            return Verdict.of(True, say("not weighed"), required, note=note), -1.0
+        found: list[tuple[float, str, Hour]] = []
+        for name, value in _TAILS:
+            usual = median(value(one) for one in answered)
+            if usual <= 0:
+                note = say(
+                    "{host} at concurrency {level}: {name} of the usual hour is not above 0",
+                    host=host,
+                    level=level,
+                    name=name,
+                )
+                return Verdict.undecided(note, required), 0.0
+            found += [((value(one) / usual - 1) * 100, name, one) for one in answered]
+        far, name, worst = max(found, key=lambda one: one[0])
+        bad = sorted({one.hour for above, _, one in found if above > hour})
+        measured = say(
+            "{host} at concurrency {level}: {name} of the slowest hour {far:+.1f} percent of the usual",
+            host=host, level=level, name=name, far=far,
+        )  # fmt: skip
+        note = say(
+            "hours {hours}, first {when}", hours=", ".join(str(one) for one in bad[:12]), when=when((bad or [worst.hour])[0] * 60)
+        )  # fmt: skip
+        verdict = Verdict.of(
+            not bad, measured, required, "%", note=note if bad else when(worst.hour * 60), quantities=count("slowest hour", far, "%")
+        )  # fmt: skip
+        return verdict, far
+
+    whole = _each_level(soaks, load, required, slowest)
+    if whole.outcome is not Outcome.PASS:
+        return whole
+    for (name, value), most in zip(_TAILS, (percent, tail), strict=True):
+        steady = _steady(soaks, load, required, most, least, value, name, rising=True)
+        if steady.outcome is not Outcome.PASS:
+            return steady
+        whole = whole if name == "p99" else steady
+    return whole
 
 
 def throughput_kept(soaks: Mapping[str, HostSoak], load: str, share: float, percent: float, least: int) -> Verdict:
@@ -90,7 +147,7 @@ def throughput_kept(soaks: Mapping[str, HostSoak], load: str, share: float, perc
     whole = _each_level(soaks, load, required, judge)
     if whole.outcome is not Outcome.PASS:
         return whole
-    steady = _steady(soaks, load, required, percent, least, lambda one: one.tokens_per_second, rising=False)
+    steady = _steady(soaks, load, required, percent, least, lambda one: one.tokens_per_second, "tokens/s", rising=False)
     return steady if steady.outcome is not Outcome.PASS else whole
 
 
@@ -125,7 +182,7 @@ def _each_level(soaks: Mapping[str, HostSoak], load: str, required: Phrase, judg
 
 def _steady(
     soaks: Mapping[str, HostSoak], load: str, required: Phrase, percent: float, least: int,
-    value: Callable[[Hour], float], *, rising: bool,
+    value: Callable[[Hour], float], name: str, *, rising: bool,
 ) -> Verdict:  # fmt: skip
     weighed: dict[str, int] = {}
 
@@ -147,8 +204,8 @@ def _steady(
         sign = 1 if rising else -1
         moved = [one for one in changes(values) if sign * one.percent > percent]
         measured = say(
-            "{host} at concurrency {level}: trend {drift:+.2f} percent over the soak, changes of level {count}",
-            host=host, level=level, drift=drift.change_percent, count=len(moved),
+            "{host} at concurrency {level}: {name} with a trend of {drift:+.2f} percent over the soak, changes of level {count}",
+            host=host, level=level, name=name, drift=drift.change_percent, count=len(moved),
         )  # fmt: skip
         since: Phrase | None = None
         if moved:
@@ -209,52 +266,6 @@ def cool(soak: HostSoak) -> Verdict:
         return Verdict.undecided(say("no sensor told a temperature"), required)
     measured = say("highest {sensor} {celsius:.0f} C", sensor=highest.subject, celsius=highest.high)
     return finished(soak, Verdict.of(True, measured, required, "C", quantities=count("highest", highest.high, "C")))
-
-
-def memory_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
-    """Free memory does not shrink and no process grows: Theil-Sen over hourly medians, added up over the soak."""
-    required = say("at most {percent:g} percent over the soak", percent=percent)
-    rows = [(one, -1) for one in soak.gauge("memory", "MemAvailable")]
-    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "rss_bytes")]
-    return _leak(soak, rows, ("memory",), required, percent, least)
-
-
-def descriptors_kept(soak: HostSoak, percent: float, least: int) -> Verdict:
-    """Neither the host's open files nor those of a process grow."""
-    required = say("at most {percent:g} percent over the soak", percent=percent)
-    rows = [(one, 1) for one in soak.gauge("load", "files")]
-    rows += [(one, 1) for stream in ("process", "worker") for one in soak.gauge(stream, "fds")]
-    return _leak(soak, rows, ("load",), required, percent, least)
-
-
-def _leak(
-    soak: HostSoak,
-    rows: Sequence[tuple[Gauge, int]],
-    streams: Sequence[str],
-    required: Phrase,
-    percent: float,
-    least: int,
-) -> Verdict:
-    if (why := untold(soak, streams, required)) is not None:
-        return why
-    found: list[tuple[float, Gauge]] = []
-    for one, sign in rows:
-        if len(one.hours) < max(least, FEWEST) or median(value for _, value in one.hours) <= 0:
-            continue
-        drift = trend([float(hour) for hour, _ in one.hours], [value for _, value in one.hours])
-        found.append((sign * drift.change_percent, one))
-    if not found:
-        return Verdict.undecided(say("fewer than {least} hours of values", least=max(least, FEWEST)), required)
-    worst, one = max(found, key=lambda pair: pair[0])
-    measured = say(
-        "{stream} {subject} {field}: {worst:+.2f} %",
-        stream=one.stream,
-        subject=one.subject,
-        field=one.field,
-        worst=worst,
-    )
-    verdict = Verdict.of(worst <= percent, measured, required, "%", quantities=(Quantity("growth", worst, "%"),))
-    return finished(soak, verdict)
 
 
 def room_left(soak: HostSoak, share: float) -> Verdict:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from checks.phrase import Phrase, joined, say
+from checks.soak.causes import Outage
 from checks.soak.counters import Counted, Rise
 from checks.soak.facts import HostSoak
 from checks.soak.judging import count, finished, loads_of, untold, when
 from checks.soak.log import BY_RATE, HARMLESS, RECONNECTS
-from checks.soak.outages import Outage
 from checks.soak.requests import Requests
-from checks.verdict import Quantity, Verdict
+from checks.verdict import Outcome, Quantity, Verdict
 
 _NAMED = 4
 
@@ -56,6 +57,15 @@ def _rise(one: Rise) -> Phrase:
     return say(
         "{subject} {field} +{by:g} from {when}", subject=one.subject, field=one.field, by=one.by, when=when(one.minute)
     )
+
+
+def accelerators_well(soak: HostSoak) -> Verdict:
+    """No card counted an uncorrected error; those that were corrected are told and stop nothing."""
+    verdict = unmoved(soak, "accelerator", ("accelerator",))
+    rose = [one for one in soak.counted.get("corrected", Counted(0, (), ())).moved if one.by]
+    if verdict.outcome is not Outcome.PASS or not rose:
+        return verdict
+    return replace(verdict, note=say("corrected: {rises}", rises=joined([_rise(one) for one in rose[:_NAMED]])))
 
 
 def uncongested(soak: HostSoak, share: float) -> Verdict:

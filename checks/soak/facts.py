@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from checks.probe import UnreadableOutput
 from checks.soak.accounting import Account, account
+from checks.soak.causes import Outage
 from checks.soak.counters import Counted, counted
 from checks.soak.gauges import Clock, Gauge, clock, gauges, standing
 from checks.soak.log import Log, log
-from checks.soak.outages import Outage, outages
+from checks.soak.outages import outages
 from checks.soak.plan import Plan
 from checks.soak.requests import Requests, requests
 from checks.soak.sampling import Sampled, sampled
@@ -41,6 +42,7 @@ class HostSoak:
     loads: tuple[Doing, ...]
     first: Mapping[tuple[str, str, str], str]
     final: Mapping[tuple[str, str, str], str]
+    gone: bool = False  # the journal has no end, and the host said that the worker lives no more
 
     @property
     def running(self) -> bool:
@@ -72,6 +74,7 @@ def condense(track: Track) -> HostSoak:
         loads=track.loads,
         first=standing(track, last=False),
         final=standing(track, last=True),
+        gone=track.gone,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from checks.parsers import chronyc_tracking
 from checks.probe import UnreadableOutput
+from checks.soak.restarts import Windows, restarts
 from checks.soak.sampling import good
 from checks.soak.track import Track
 
@@ -31,9 +32,35 @@ STANDING: Mapping[str, tuple[str, ...]] = {
 }
 
 
+#: What must not grow, and so is told restart by restart too.
+_GROWING = frozenset({
+    ("memory", "MemAvailable"), ("load", "files"), *((stream, field) for stream in ("process", "worker") for field in ("rss_bytes", "fds")),
+})  # fmt: skip
+
+#: Seconds after a begin in which caches fill and allocators find their size: no slope is told of them.
+FILLING = 7200.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A value from one restart to the next, in seconds of the soak.
+
+    ``hours`` are its hours (middle in hours of the soak, median) without those in which it filled; ``floor`` is its median while
+    it filled, None where the stretch is no longer than that.
+    """
+
+    begin: float
+    end: float
+    hours: tuple[tuple[float, float], ...]
+    floor: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """One value over the soak: medians of its hours (hour, median), lowest and highest with their minutes, first and last."""
+    """One value over the soak: medians of its hours (hour, median), lowest and highest with their minutes, first and last.
+
+    ``stretches`` are those between restarts, of values that must not grow.
+    """
 
     stream: str
     subject: str
@@ -45,6 +72,7 @@ class Gauge:
     high_at: int
     first: float
     last: float
+    stretches: tuple[Stretch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +103,40 @@ def gauges(track: Track) -> tuple[Gauge, ...]:
                     values = table.numbers[field]
                     known = mine & ~np.isnan(values)
                     if known.any():
-                        found.append(_gauge(stream, subject, field, track.seconds[stream][known], values[known]))
+                        seconds, told = track.seconds[stream][known], values[known]
+                        grows = (stream, field) in _GROWING
+                        stretches = _stretches(restarts(track, stream, subject), seconds, told) if grows else ()
+                        found.append(_gauge(stream, subject, field, seconds, told, tuple(stretches)))
     return tuple(found)
 
 
+def _stretches(
+    windows: Windows, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
+) -> Iterable[Stretch]:
+    """What was told between restarts; a sample within one belongs to neither side."""
+    place = np.zeros(len(seconds), dtype=np.int64)
+    inside = np.zeros(len(seconds), dtype=bool)
+    for begin, end in windows:
+        place += seconds >= end
+        inside |= (seconds > begin) & (seconds < end)
+    for number in np.unique(place[~inside]):
+        mine = (place == number) & ~inside
+        when, value = seconds[mine], values[mine]
+        begin, end = float(when[0]), float(when[-1])
+        since = when - begin
+        hour = (since // 3600).astype(np.int64)
+        hours = tuple(
+            (begin / 3600 + int(one) + 0.5, float(np.median(value[hour == one])))
+            for one in np.unique(hour[since >= FILLING])
+        )
+        filled = float(np.median(value[since < FILLING])) if end - begin > FILLING else None
+        yield Stretch(begin, end, hours, filled)
+
+
 def _gauge(
-    stream: str, subject: str, field: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]
-) -> Gauge:
+    stream: str, subject: str, field: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64],
+    stretches: tuple[Stretch, ...],
+) -> Gauge:  # fmt: skip
     hour = (seconds // 3600).astype(np.int64)
     edges = np.flatnonzero(np.diff(hour)) + 1
     hours = tuple(
@@ -92,7 +147,7 @@ def _gauge(
     return Gauge(
         stream, subject, field, hours,
         float(values[low]), int(seconds[low] // 60), float(values[high]), int(seconds[high] // 60),
-        float(values[0]), float(values[-1]),
+        float(values[0]), float(values[-1]), stretches,
     )  # fmt: skip
 
 

@@ -20,9 +20,20 @@ def finished(soak: HostSoak, verdict: Verdict) -> Verdict:
     """A PASS only of a soak that came to its end; one that still runs is UNDECIDED, with the time left."""
     if verdict.outcome is not Outcome.PASS or not soak.running:
         return verdict
-    left = max(0.0, soak.plan.seconds - soak.last) / 3600
-    note = say("good so far; the soak runs for another {left:.1f} h: judge again when it has ended", left=left)
+    note = say("good so far; {ahead}: judge again when it has ended", ahead=ahead(soak))
     return Verdict.undecided(note, verdict.required, verdict.measured)
+
+
+def ahead(soak: HostSoak) -> Phrase:
+    """What is still to come of a soak that has not ended."""
+    left = max(0.0, soak.plan.seconds - soak.last) / 3600
+    if soak.gone:
+        return say(
+            "the worker was killed {left:.1f} h before the end and left no word: `kvgate soak start` resumes it, `kvgate soak stop` gives "
+            "it up",
+            left=left,
+        )  # fmt: skip
+    return say("the soak runs for another {left:.1f} h", left=left)
 
 
 def loads_of(soak: HostSoak, load: str) -> list[str]:

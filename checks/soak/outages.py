@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from checks.soak.causes import RACK, SETTLING, Outage, Reach, explained
 from checks.soak.tables import Table
 from checks.soak.track import Doing, Track
 
@@ -20,16 +20,6 @@ _IDLE = 60.0
 
 #: How the load may end without having failed.
 _ENDED_WELL = frozenset({"limit", "stopped"})
-
-
-@dataclass(frozen=True, slots=True)
-class Outage:
-    """From ``begin`` to ``end``, in seconds of the soak, something was away; ``detail`` names it."""
-
-    cause: str
-    begin: float
-    end: float
-    detail: str
 
 
 def scheduled(track: Track) -> tuple[tuple[float, float], ...]:
@@ -48,6 +38,17 @@ def scheduled(track: Track) -> tuple[tuple[float, float], ...]:
     return tuple(found)
 
 
+def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same times, each once."""
+    found: list[tuple[float, float]] = []
+    for begin, end in sorted(windows):
+        if found and begin <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((begin, end))
+    return found
+
+
 def _healthy_after(track: Track, end: float) -> float:
     """When every planned process is there again after a planned action."""
     table = track.tables.get("process")
@@ -59,7 +60,33 @@ def _healthy_after(track: Track, end: float) -> float:
 
 
 def outages(track: Track) -> Iterable[Outage]:
-    """Every time in which a sample or the absence of load shows trouble that nothing excuses."""
+    """Every time in which a sample or the absence of load shows trouble that nothing excuses, by the cause that explains it."""
+    for one in _seen(track):
+        parts, reach = [one], _reach(track, one.cause)
+        for pause in track.breaks:
+            parts = [
+                part for whole in parts for part in explained(whole, pause.cause, pause.begin, pause.end, reach)
+            ]  # fmt: skip
+        yield from parts
+
+
+#: Streams that show a cause: one of their periods may lie between what happened and the sample that shows it.
+_SHOWN = {"array": ("nvme",), "disk": ("nvme",), "link": ("net", "rdma"), "mount": ("space",), "engine": ("process",)}
+
+
+def _reach(track: Track, cause: str) -> Reach:
+    """How far from a break something that is away may be its consequence.
+
+    What a sample shows to be away before a machine boots is no consequence of that, but an engine was last seen a sample before.
+    A machine has its controllers, ports and mounts soon; an engine may load for as long as the policy passes over.
+    """
+    every = [track.plan.streams[stream].every for stream in _SHOWN.get(cause, ()) if stream in track.plan.streams]
+    after = max(every, default=_IDLE) + 1.0
+    rack = cause in RACK - {"engine"}
+    return Reach(0.0 if rack else after, after, SETTLING if rack else max(SETTLING, track.plan.policy.longest))
+
+
+def _seen(track: Track) -> Iterable[Outage]:
     yield from _controllers(track)
     yield from _words(track, "rdma", "state", "link", lambda word: "ACTIVE" in word)
     yield from _words(track, "net", "operstate", "link", lambda word: word != "down", only_if="up")

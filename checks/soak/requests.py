@@ -11,7 +11,8 @@ import numpy as np
 from checks.parsers import kvgate_client
 from checks.parsers.kvgate_client import ClientRequest, ClientRun
 from checks.probe import UnreadableOutput
-from checks.soak.outages import gaps, scheduled
+from checks.soak.causes import SETTLING
+from checks.soak.outages import gaps, merged, scheduled
 from checks.soak.tables import LINES
 from checks.soak.track import Track
 
@@ -36,7 +37,7 @@ class Hour:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """All requests of a host. ``failed`` stand outside planned restarts; ``first_failed`` is the minute of the first.
+    """All requests of a host. ``failed`` stand outside planned restarts and reboots; ``first_failed`` is the minute of the first.
 
     ``untold`` are seconds of runs that are over and whose document is not there.
     """
@@ -58,7 +59,7 @@ def requests(track: Track, load: str) -> Requests | None:
     found = sorted([*_documents(track, load), *_lines(track, load)], key=lambda row: row[0])
     if not found:
         return None
-    away = scheduled(track)
+    away = [*scheduled(track), *_booting(track, found)]
     counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
     failed = [row[0] for row in counted if not row[2]]
     # Time in which nobody asked is an interruption, told as such: it is no slow hour of whoever would have answered.
@@ -74,6 +75,15 @@ def requests(track: Track, load: str) -> Requests | None:
         first_failed=int(failed[0] // 60) if failed else None,
         in_restarts=len(found) - len(counted),
     )
+
+
+def _booting(track: Track, rows: list[_Row]) -> Iterable[tuple[float, float]]:
+    """From each reboot until somebody is answered again, at most as long as the policy passes over."""
+    longest = max(SETTLING, track.plan.policy.longest)
+    for one in track.breaks:
+        if one.cause == "reboot":
+            answered = min((row[0] for row in rows if row[0] >= one.end and row[2]), default=np.inf)
+            yield one.begin, min(answered, one.end + longest)
 
 
 def _runs_until(track: Track, load: str) -> float:
@@ -99,17 +109,6 @@ def _untold(track: Track, load: str) -> Iterable[tuple[float, float]]:
             begun = None
     if begun is not None:
         yield begun, track.last
-
-
-def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The same times, each once."""
-    found: list[tuple[float, float]] = []
-    for begin, end in sorted(windows):
-        if found and begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
-        else:
-            found.append((begin, end))
-    return found
 
 
 def _lines(track: Track, load: str) -> Iterable[_Row]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 import numpy as np
 import numpy.typing as npt
 
 from checks.parsers.soak_journal import Fields, Line
+from checks.probe import UnreadableOutput
 
 Numbers = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
@@ -28,17 +28,18 @@ TEXTS = frozenset(
 STORY = frozenset({"begin", "segment", "resume", "rotate", "end", "event"})
 
 
+#: What a sample without subjects tells: it was taken.
+_NOTHING: Mapping[str, Fields] = {"": {}}
+
 #: The table of what loads wrote line by line.
 LINES = "lines"
 
 
 def written(line: Line) -> bool:
     """Whether a line of the journal is a line that a load wrote; there are many."""
-    return (
-        line.kind == "event"
-        and line.stream == "load"
-        and any(one.get("event") == "line" for one in line.values.values())
-    )
+    if line.kind != "event" or line.stream != "load":
+        return False
+    return "line" in [one.get("event") for one in line.values.values()]
 
 
 def tells(line: Line) -> bool:
@@ -69,16 +70,18 @@ class Table:
 
 
 def microseconds(utc: str) -> int:
-    """Microseconds since 1970 of a journal's wall clock."""
-    return round(datetime.fromisoformat(utc).timestamp() * 1_000_000)
+    """Microseconds since 1970 of a journal's wall clock. Raises UnreadableOutput for a day that no calendar has."""
+    return int(_moments([utc])[0])
 
 
 def tables(lines: Iterable[Line]) -> dict[str, Table]:
     """Return the samples of some lines by stream, and what loads wrote line by line as stream ``lines``, with tick 0."""
     streams: dict[str, list[Line]] = {}
     for line in lines:
-        if line.kind == "sample":
-            streams.setdefault(line.stream, []).append(line)
+        if line.kind == "sample":  # nearly all of them
+            if (mine := streams.get(line.stream)) is None:
+                mine = streams[line.stream] = []
+            mine.append(line)
         elif written(line):
             streams.setdefault(LINES, []).append(line)
     return {stream: _table(stream, found) for stream, found in streams.items()}
@@ -87,38 +90,54 @@ def tables(lines: Iterable[Line]) -> dict[str, Table]:
 def _table(stream: str, lines: Sequence[Line]) -> Table:
     boots = tuple(dict.fromkeys(line.boot for line in lines))
     codes = {boot: code for code, boot in enumerate(boots)}
-    heads = [(line.seq, line.tick or 0, microseconds(line.utc), line.mono, codes[line.boot]) for line in lines]
     subjects: list[str] = []
     rows: list[Fields] = []
     counts: list[int] = []
     for line in lines:
         # A sample without subjects (no message of the kernel) is a sample all the same: a row about the whole stream.
-        values = line.values or {"": {}}
-        subjects += values.keys()
+        values = line.values or _NOTHING
+        subjects += values
         rows += values.values()
         counts.append(len(values))
     repeat = np.repeat(np.arange(len(lines)), counts)
-    columns = list(zip(*heads, strict=True))
     numbers: dict[str, Numbers] = {}
     texts: dict[str, Words] = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        found = [row.get(name) for row in rows]
+    for name, found in _columns(rows).items():
+        words = str in {*map(type, found)}
         if name not in TEXTS:
-            numbers[name] = np.array([None if isinstance(one, str) else one for one in found], dtype=np.float64)
-        if name in TEXTS or any(isinstance(one, str) for one in found):
+            known = [None if isinstance(one, str) else one for one in found] if words else found
+            numbers[name] = np.array(known, dtype=np.float64)
+        if name in TEXTS or words:
             texts[name] = np.array([one if isinstance(one, str) else None for one in found], dtype=object)
     return Table(
         stream=stream,
         boots=boots,
-        seq=np.array(columns[0], dtype=np.int64)[repeat],
-        tick=np.array(columns[1], dtype=np.int64)[repeat],
-        utc=np.array(columns[2], dtype=np.int64)[repeat],
-        mono=np.array(columns[3], dtype=np.float64)[repeat],
-        boot=np.array(columns[4], dtype=np.int64)[repeat],
+        seq=np.array([line.seq for line in lines], dtype=np.int64)[repeat],
+        tick=np.array([line.tick or 0 for line in lines], dtype=np.int64)[repeat],
+        utc=_moments([line.utc for line in lines])[repeat],
+        mono=np.array([line.mono for line in lines], dtype=np.float64)[repeat],
+        boot=np.array([codes[line.boot] for line in lines], dtype=np.int64)[repeat],
         subject=np.array(subjects, dtype=object),
         numbers=numbers,
         texts=texts,
     )
+
+
+def _columns(rows: Sequence[Fields]) -> dict[str, Sequence[int | float | str | bool | None]]:
+    """Field -> its value in every row, None where a row has none. Rows that all have the same fields are turned at once."""
+    forms = list(map(tuple, rows))
+    kinds = dict.fromkeys(forms)
+    if len(kinds) == 1:
+        return dict(zip(forms[0], zip(*(row.values() for row in rows), strict=True), strict=True))
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(name for form in kinds for name in form)}
+
+
+def _moments(utcs: Sequence[str]) -> Whole:
+    """Microseconds since 1970 of many wall clocks. Raises UnreadableOutput for a day that no calendar has."""
+    try:
+        return np.array([utc.removesuffix("Z") for utc in utcs], dtype="datetime64[us]").astype(np.int64)
+    except ValueError as error:
+        raise UnreadableOutput(f"a line of the journal has a time that is none: {error}") from None
 
 
 def joined(parts: Sequence[Table]) -> Table:

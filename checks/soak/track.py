@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checks.parsers.soak_journal import Fields, Line, Segment
+from checks.parsers.soak_state import Exit, Moment, SoakState
 from checks.probe import UnreadableOutput
 from checks.soak import plan as plans
 from checks.soak.plan import Plan
@@ -43,7 +44,10 @@ class Doing:
 
 @dataclass(frozen=True)
 class Track:
-    """One host's soak. Seconds of the soak count from its begin. ``ended`` is why the worker ended, empty while it runs."""
+    """One host's soak. Seconds of the soak count from its begin. ``ended`` is why the worker ended, empty while it runs.
+
+    ``gone``: it did not end, and its host said that it lives no more.
+    """
 
     plan: Plan
     tables: Mapping[str, Table]
@@ -55,6 +59,7 @@ class Track:
     ended: str
     begun_utc: int
     boots: tuple[str, ...]
+    gone: bool = False
 
 
 def gather(segments: Iterable[Segment]) -> tuple[list[Line], dict[str, Table]]:
@@ -68,14 +73,17 @@ def gather(segments: Iterable[Segment]) -> tuple[list[Line], dict[str, Table]]:
                 f"a segment begins with line {segment.lines[0].seq}, wanted {after + 1}: lines are missing"
             )
         after = segment.lines[-1].seq
-        story += [line for line in segment.lines if tells(line)]
+        story += [line for line in segment.lines if line.kind != "sample" and tells(line)]
         for stream, table in tables(segment.lines).items():
             parts.setdefault(stream, []).append(table)
     return story, {stream: joined(found) for stream, found in parts.items()}
 
 
-def track(story: Sequence[Line], samples: Mapping[str, Table]) -> Track:
-    """Place everything on the clock of the soak. Raises UnreadableOutput for a journal without its begin, or of two soaks."""
+def track(story: Sequence[Line], samples: Mapping[str, Table], state: SoakState | None = None) -> Track:
+    """Place everything on the clock of the soak; ``state`` is what the host said of the worker, for a journal without its end.
+
+    Raises UnreadableOutput for a journal without its begin, of two soaks, or that is not all that the worker says to have written.
+    """
     if not story or story[0].kind != "begin":
         raise UnreadableOutput("the journal has no begin: its first segment is missing")
     text = story[0].values.get("plan", {}).get("text")
@@ -87,18 +95,41 @@ def track(story: Sequence[Line], samples: Mapping[str, Table]) -> Track:
     seconds = {stream: clock.of(table) for stream, table in samples.items()}
     told = [float(found.max()) for found in seconds.values() if len(found)]
     ends = [line for line in story if line.kind == "end"]
+    ended = str(ends[-1].values.get("end", {}).get("why", "")) if ends else ""
+    left = None if ended or state is None else _left(state, plan, story, samples)
     return Track(
         plan=plan,
         tables=samples,
         seconds=seconds,
-        breaks=tuple(_breaks(story, samples, seconds, clock)),
+        breaks=(*_breaks(story, samples, seconds, clock), *_unwritten(left, clock)),
         steps=tuple(Step(clock.at(line), _float(line.values["soak"], "stepped")) for line in _events(story, "clock")),
         loads=tuple(_doings(story, clock)),
         last=max([*told, *(clock.at(line) for line in story)]),
-        ended=str(ends[-1].values.get("end", {}).get("why", "")) if ends else "",
+        ended=left.why if left is not None else ended,
         begun_utc=microseconds(story[0].utc),
         boots=clock.boots,
+        gone=not ended and state is not None and state.state == "vanished",
     )
+
+
+def _left(state: SoakState, plan: Plan, story: Sequence[Line], samples: Mapping[str, Table]) -> Exit | None:
+    """What a worker left that could not write its end into the journal; None for one that has not ended."""
+    if (state.soak, state.host) != (plan.soak, plan.host):
+        raise UnreadableOutput(
+            f"the host spoke of {state.soak}/{state.host}, the journal is of {plan.soak}/{plan.host}"
+        )
+    last = max([story[-1].seq, *(int(table.seq.max()) for table in samples.values() if len(table))])
+    if state.exit is not None and state.exit.seq is not None and state.exit.seq != last:
+        raise UnreadableOutput(
+            f"the worker ended after line {state.exit.seq}, the journal here ends with line {last}: collect the rest"
+        )
+    return state.exit
+
+
+def _unwritten(left: Exit | None, clock: _Clock) -> Iterable[Break]:
+    """From when on nothing could be written any more."""
+    if left is not None and left.full is not None and (since := clock.moment(left.full)) is not None:
+        yield Break("full", since, np.inf)
 
 
 class _Clock:
@@ -129,6 +160,14 @@ class _Clock:
         mono, offset = self._base[line.boot]
         slept = sum(seconds for seq, boot, seconds in self._asleep if boot == line.boot and seq <= line.seq)
         return (line.mono - mono + slept) * self._scale + offset
+
+    def moment(self, moment: Moment) -> float | None:
+        """Seconds of the soak for a moment that stands in no line; None for a boot that no line knows."""
+        if moment.boot not in self._base:
+            return None
+        mono, offset = self._base[moment.boot]
+        slept = sum(seconds for _, boot, seconds in self._asleep if boot == moment.boot)
+        return (moment.mono - mono + slept) * self._scale + offset
 
     def of(self, table: Table) -> Numbers:
         missing = [boot for boot in table.boots if boot not in self._base]

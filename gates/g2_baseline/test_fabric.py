@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from checks.block.patterns import Pattern, Way
-from checks.block.trials import on_file
+from checks.block.patterns import Way
 from checks.fabric import carrying
 from checks.fabric.perftest import End, Kind, Run
 from checks.fabric.trials import between, latency, together
 from checks.phrase import say
 from checks.verdict import Verdict
-from kvgate.inventory.subjects import promised
+from gates.g2_baseline.loads import G, disks, held, sequential, told
 
-GIB, MIB, G = 2**30, 2**20, 10**9
 #: perftest's words for the memory of an accelerator.
 CARD = {"rocm": "--use_rocm=0", "nvidia": "--use_cuda=0", "ascend": ""}
 
@@ -61,7 +59,8 @@ def _rate(nic, measure, terms, decide, kind, directions=1):
     if (trial := _pair(nic, terms, kind)) is None:
         decide(_alone(nic))
     else:
-        decide(carrying.carries(measure(trial), _speed(nic), terms["share"], terms["agreement"], directions))
+        limits = (terms["share"], terms["agreement"], terms["drift"], directions)
+        decide(carrying.carries(measure(trial), _speed(nic), *limits))
 
 
 @pytest.mark.clause("G2.2.1")
@@ -86,7 +85,7 @@ def test_answers_a_single_read_over_the_fabric_in_time(nic, measure, terms, deci
         decide(_alone(nic))
     else:
         trial = latency(here, there, _run(nic.rack, Kind.LATENCY, 0), terms["rounds"])
-        decide(carrying.answers_within(measure(trial), terms["typical"], terms["late"]))
+        decide(carrying.answers_within(measure(trial), terms["typical"], terms["late"], terms["drift"]))
 
 
 @pytest.mark.clause("G2.2.5")
@@ -98,7 +97,8 @@ def test_reads_into_the_memory_of_accelerators_as_fast(nic, measure, terms, deci
         decide(_alone(nic))
     else:
         host, card = (measure(_pair(nic, terms, Kind.READ, gpu)) for gpu in ("", word))
-        decide(carrying.as_fast_from_accelerators(host, card, terms["share"], terms["agreement"]))
+        limits = (terms["share"], terms["agreement"], terms["drift"])
+        decide(carrying.as_fast_from_accelerators(host, card, _speed(nic), *limits))
 
 
 @pytest.mark.clause("G2.2.6")
@@ -118,7 +118,7 @@ def test_holds_two_senders_back_without_losing_packets(nic, measure, terms, deci
     else:
         run = _run(nic.rack, Kind.WRITE, terms["seconds"])
         measured = measure(together(senders, _end(nic.host, nic.ordered), run, terms["rounds"]))
-        decide(carrying.congestion_controlled(measured, terms["least"] * G, terms["allowed"]))
+        decide(carrying.congestion_controlled(measured, nic.speed, terms["least"] * G, terms["allowed"]))
 
 
 @pytest.mark.clause("G2.2.8")
@@ -129,7 +129,7 @@ def test_shares_the_arrays_port_fairly(nic, measure, terms, decide):
     else:
         run = _run(nic.rack, Kind.READ, terms["seconds"])
         measured = measure(together(readers, _end(nic.host, nic.ordered), run, terms["rounds"]))
-        limits = (terms["total"], terms["fair"], terms["agreement"])
+        limits = (terms["total"], terms["fair"], terms["agreement"], terms["drift"])
         decide(carrying.shared_fairly(measured, nic.speed, *limits))
 
 
@@ -142,8 +142,8 @@ def test_names_what_limits_the_volume(mount, measure, terms, decide):
     else:
         run = _run(mount.rack, Kind.READ, terms["seconds_network"])
         network = measure(between(here[0], there[0], run, terms["rounds"]))
-        pattern = Pattern(Way.READ, MIB, 32, terms["seconds"])
-        size = int(terms["size"] * GIB)
-        volume = measure(on_file(mount.host, mount.path, mount.filesystem, pattern, size, None, terms["rounds"]))
-        sheet = promised(mount.rack, mount.machine, mount.ordered)
-        decide(carrying.bottleneck(network, volume, sheet.read if sheet else None, terms["share"], terms["agreement"]))
+        volume = measure(sequential(mount, terms, Way.READ))
+        narrower = min(here[0].speed, there[0].speed)
+        limits = (terms["share"], terms["agreement"], held(mount, terms))
+        verdict = carrying.bottleneck(network, volume, disks(mount), narrower, *limits)
+        decide(told(mount, terms, verdict))

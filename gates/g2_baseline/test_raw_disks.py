@@ -9,19 +9,16 @@ import pytest
 from checks.block import criteria
 from checks.block.patterns import Pattern, Way
 from checks.block.raw import steady_writes
+from checks.block.validity import Held
+from checks.ceiling import through_slots
+from checks.phrase import say
+from gates.g2_baseline.loads import settling
 
 
 @pytest.mark.clause("G2.1.13")
 def test_raw_disk_comes_to_a_steady_state(disk, measure, terms, decide):
-    rule = {"range_percent": terms["range"], "rise_percent": terms["rise"], "window": terms["window"]}
-    pattern = Pattern(Way.RANDWRITE, 4096, 32, terms["seconds"])
-    trial = steady_writes(
-        disk.host,
-        disk.serial,
-        disk.capacity,
-        pattern,
-        terms["window"],
-        terms["most_rounds"],
-        partial(criteria.steady, **rule),
-    )
-    decide(criteria.settled(measure(trial), **rule))
+    rule, pattern = settling(terms), Pattern(Way.RANDWRITE, 4096, 32, terms["seconds"])
+    enough = partial(criteria.steady, rule=rule)
+    trial = steady_writes(disk.host, disk.serial, disk.capacity, pattern, terms["window"], terms["most_rounds"], enough)
+    slot = through_slots(say("the slot of the disk"), [(disk.pcie.gen, disk.pcie.lanes)])
+    decide(criteria.settled(measure(trial), Held(0.0, 0.0, 0.0, slot, 4096), rule))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.soak import drift
+from checks.soak import drift, leaks
 from gates.g4_soak.test_covered import soaked
 
 
@@ -17,7 +17,7 @@ def test_answers_as_fast_as_at_the_begin(rack, soak, terms, decide):
 @pytest.mark.clause("G4.3.2")
 def test_latency_neither_drifts_nor_jumps(rack, soak, terms, decide):
     soaks = {name: soak(name) for name in soaked(rack)}
-    decide(drift.latency_steady(soaks, terms["load"], terms["most"], terms["least"]))
+    decide(drift.latency_steady(soaks, terms["load"], terms["most"], terms["p99"], terms["hour"], terms["least"]))
 
 
 @pytest.mark.clause("G4.3.3")
@@ -33,12 +33,12 @@ def test_stays_cool(host, soak, decide):
 
 @pytest.mark.clause("G4.3.5")
 def test_loses_no_memory(host, soak, terms, decide):
-    decide(drift.memory_kept(soak(host.id), terms["most"], terms["least"]))
+    decide(leaks.memory_kept(soak(host.id), terms["most"], terms["least"]))
 
 
 @pytest.mark.clause("G4.3.6")
 def test_loses_no_descriptors(host, soak, terms, decide):
-    decide(drift.descriptors_kept(soak(host.id), terms["most"], terms["least"]))
+    decide(leaks.descriptors_kept(soak(host.id), terms["most"], terms["least"]))
 
 
 @pytest.mark.clause("G4.3.7")

@@ -11,8 +11,8 @@ from kvgate.campaign import statements
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.standing import Attempt
 from kvgate.campaign.statements import Reopening, Stop
-from kvgate.certificates.decision import Resource, Sha256
 from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.statement import Resource, Sha256
 from kvgate.errors import NotAllowed
 
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, field_v
 
 from checks.phrase import say
 from kvgate.certificates import ticket as tickets
-from kvgate.certificates.decision import STATEMENT, Hex, Resource, Text, Time, Word, typed
 from kvgate.certificates.envelope import Envelope, seal
+from kvgate.certificates.statement import STATEMENT, Hex, Resource, Text, Time, Word, typed
 from kvgate.certificates.ticket import StartTicket
 from kvgate.errors import Unproven
 
@@ -21,6 +21,7 @@ TYPES: Mapping[str, str] = {
     REOPENING: "urn:kvgate:reopening:v1",
     TICKET: tickets.TYPE,
 }
+_CALLED = {WAIVER: say("the waiver"), REOPENING: say("the reopening"), TICKET: say("the start ticket")}
 
 Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
 Number = Annotated[StrictInt, Field(ge=1)]
@@ -112,4 +113,4 @@ def campaign_of(envelope: Envelope) -> str:
 
 def read(envelope: Envelope, kind: str, model: type[Predicate]) -> Predicate:
     """Read a predicate from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
-    return typed(envelope, TYPES[kind], model, kind)
+    return typed(envelope, TYPES[kind], model, _CALLED[kind])

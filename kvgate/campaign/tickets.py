@@ -10,11 +10,11 @@ from kvgate.campaign import statements
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import ticket as tickets
 from kvgate.certificates.code import code_digest
-from kvgate.certificates.decision import Resource, Sha256
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.issue import Ticket
 from kvgate.certificates.keys import PublicKey, Signer
 from kvgate.certificates.quorum import State, weigh
+from kvgate.certificates.statement import Resource, Sha256
 from kvgate.certificates.ticket import StartTicket
 from kvgate.certificates.trust import Trust, Trusted
 from kvgate.errors import Unproven

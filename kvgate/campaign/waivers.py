@@ -16,8 +16,8 @@ from kvgate.campaign import statements
 from kvgate.campaign.documents import Document, Documents
 from kvgate.campaign.statements import Deviation, Waiver
 from kvgate.certificates.coherence import ends
-from kvgate.certificates.decision import Resource, Sha256
 from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.statement import Resource, Sha256
 from kvgate.codec import canonical, digest, printable, verdict_to_json
 from kvgate.errors import NotAllowed
 from kvgate.ledger.repository import Ledger

@@ -6,59 +6,34 @@ Numbers stand as text with their unit; there is no fraction in it. ``runbooks/ce
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
+from pydantic import Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from checks.phrase import say
 from kvgate.certificates.envelope import MOST, Envelope, seal
+from kvgate.certificates.statement import (
+    STATEMENT,
+    Day,
+    Gate,
+    Hex,
+    Part,
+    Resource,
+    Text,
+    Time,
+    Word,
+    mistyped,
+    predicate_of,
+)
 from kvgate.errors import Unproven
 
-Model = TypeVar("Model", bound=BaseModel)
-
-STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:kvgate:gate-decision:v1"
 
-
-def _of_the_calendar(text: str) -> str:
-    datetime.fromisoformat(text)  # month 13 looks like a time, too
-    return text
-
-
-Hex = Annotated[StrictStr, Field(pattern=r"^[0-9a-f]{64}$")]
-Time = Annotated[
-    StrictStr,
-    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"),
-    AfterValidator(_of_the_calendar),
-]
-Day = Annotated[StrictStr, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"), AfterValidator(_of_the_calendar)]
-Text = Annotated[StrictStr, Field(max_length=4000)]
-Word = Annotated[StrictStr, Field(min_length=1, max_length=512)]
-Gate = Annotated[StrictStr, Field(pattern=r"^G[1-4]$")]
 Count = Annotated[StrictInt, Field(ge=0)]
 OutcomeWord = Annotated[StrictStr, Field(pattern=r"^(PASS|STOP|UNDECIDED)$")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Sha256(_Part):
-    """A digest as in-toto writes it."""
-
-    sha256: Hex
-
-
-class Resource(_Part):
-    """What a statement is about, or stands on: a name and a digest."""
-
-    name: Word
-    digest: Sha256
-
-
-class Clause(_Part):
+class Clause(Part):
     """One verdict. ``evidence`` are journal lines; ``waiver`` is the digest of the waiver that covers it, or empty."""
 
     clause: Word
@@ -75,7 +50,7 @@ class Clause(_Part):
     waiver: Literal[""] | Hex = ""
 
 
-class Attempt(_Part):
+class Attempt(Part):
     """One attempt before this one: same gate, and same campaign or same rack."""
 
     campaign: Word
@@ -89,7 +64,7 @@ class Attempt(_Part):
     decision: Literal[""] | Hex
 
 
-class Overlaid(_Part):
+class Overlaid(Part):
     """One term in which the agreement differs from the standard acceptance document."""
 
     clause: Word
@@ -99,7 +74,7 @@ class Overlaid(_Part):
     origin: Text
 
 
-class Waiver(_Part):
+class Waiver(Part):
     """One verdict that both parties accept as it is, until a day; ``document`` is the digest of what they signed."""
 
     document: Hex
@@ -108,14 +83,14 @@ class Waiver(_Part):
     until: Day
 
 
-class SealedEvidence(_Part):
+class SealedEvidence(Part):
     """The evidence as the decision sealed it; the Merkle root over its blobs is a subject of the statement."""
 
     lines: Count
     head: Hex
 
 
-class MetHost(_Part):
+class MetHost(Part):
     """One host: the key the inventory pins, and the keys it showed."""
 
     host: Word
@@ -123,7 +98,7 @@ class MetHost(_Part):
     shown: tuple[Word, ...]
 
 
-class PartyKey(_Part):
+class PartyKey(Part):
     """A key that counted as a party's when the run began: the inventory's, or that of the operator's own trust file (``trust``)."""
 
     party: Word
@@ -131,28 +106,28 @@ class PartyKey(_Part):
     by: Literal["inventory", "trust"]
 
 
-class Entry(_Part):
+class Entry(Part):
     """One entry of the decision log."""
 
     seq: Count
     hash: Hex
 
 
-class Previous(_Part):
+class Previous(Part):
     """The gate before, by the digest of its certificate's statement."""
 
     gate: Gate
     document: Hex
 
 
-class TicketSignature(_Part):
+class TicketSignature(Part):
     """One signature of a start ticket, as DSSE writes it."""
 
     keyid: Annotated[StrictStr, Field(max_length=256)]
     sig: Word
 
 
-class SignedTicket(_Part):
+class SignedTicket(Part):
     """The start ticket with its signature: a DSSE envelope of its own, so that who has the certificate alone can check it."""
 
     payload: Annotated[StrictStr, Field(max_length=20_000)]
@@ -160,7 +135,7 @@ class SignedTicket(_Part):
     signatures: Annotated[tuple[TicketSignature, ...], Field(min_length=1, max_length=MOST)]
 
 
-class GateDecision(_Part):
+class GateDecision(Part):
     """The predicate. ``result`` and ``configuration`` are named as in in-toto's test-result."""
 
     result: Literal["PASSED", "FAILED"]
@@ -206,7 +181,7 @@ class GateDecision(_Part):
         return found[0]
 
 
-class Certificate(_Part):
+class Certificate(Part):
     """A whole statement: ``subject`` is the rack (its fingerprint) and the evidence (its root)."""
 
     subject: tuple[Resource, ...]
@@ -242,16 +217,7 @@ def read(envelope: Envelope) -> Certificate:
     try:
         certificate = Certificate.model_validate(found)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise Unproven(
-            say(
-                "the certificate's {place:.120}: {first_msg:.120} ({error_count} such)",
-                place=place,
-                first_msg=first["msg"],
-                error_count=error.error_count(),
-            )
-        ) from None
+        raise mistyped(error, say("the certificate")) from None
     names = {"acceptance", "inventory", "code"}
     if {one.name for one in certificate.predicate.configuration} != names:
         raise Unproven(
@@ -262,41 +228,3 @@ def read(envelope: Envelope) -> Certificate:
     if len(certificate.subject) != 2 or not certificate.fingerprint or not certificate.root:
         raise Unproven(say("the certificate is about something else than one rack and one evidence"))
     return certificate
-
-
-def predicate_of(envelope: Envelope, wanted: str) -> Mapping[str, object]:
-    """Return a statement without its two type fields. Raises Unproven when either names another type."""
-    found = envelope.statement()
-    kind, predicate = found.pop("_type", None), found.pop("predicateType", None)
-    if kind != STATEMENT:
-        raise Unproven(say("found a document of type {kind:.80}, wanted {what!r}", kind=repr(kind), what=STATEMENT))
-    if predicate != wanted:
-        raise Unproven(
-            say(
-                "found predicate type {predicate:.80}, wanted {wanted!r}: this version knows no other",
-                predicate=repr(predicate),
-                wanted=wanted,
-            )
-        )
-    return found
-
-
-def typed(envelope: Envelope, wanted: str, model: type[Model], kind: str) -> Model:
-    """Read a statement's predicate strictly. Raises Unproven: another type, an unknown, absent or mistyped field.
-
-    ``kind`` is how such a document is called.
-    """
-    found = predicate_of(envelope, wanted)
-    try:
-        return model.model_validate(found.get("predicate"))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise Unproven(
-            say(
-                "the {kind}'s {place:.120}: {first_msg:.120} ({error_count} such)",
-                kind=kind,
-                place=".".join(str(part) for part in first["loc"]),
-                first_msg=first["msg"],
-                error_count=error.error_count(),
-            )
-        ) from None

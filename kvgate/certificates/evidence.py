@@ -124,7 +124,7 @@ def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> lis
         say(
             "{clause} on {subject}: signed {signed}, judged again {now}",
             clause=place[0], subject=place[1],
-            signed=signed[place].outcome if place in signed else "-", now=now[place].outcome if place in now else "-",
+            signed=_decided(signed.get(place), now.get(place)), now=_decided(now.get(place), signed.get(place)),
         )
         for place in places
         if place not in signed or place not in now or _decides(signed[place]) != _decides(now[place])
@@ -146,6 +146,15 @@ def _verdicts(certificate: Certificate, again: Judgement, proven: Proven) -> lis
         _check("judgement", wrong, told),
         _numbers([(signed[p], now[p]) for p in places if p in signed and p in now], same_code),
     ]
+
+
+def _decided(one: Clause | None, other: Clause | None) -> Phrase:
+    """Say the outcome; where that is the same, whether it blocks is what differs."""
+    if one is None:
+        return plain("-")
+    if other is None or one.outcome != other.outcome:
+        return plain(one.outcome)
+    return say("{outcome}, {word}", outcome=one.outcome, word=say("blocking") if one.blocking else say("advisory"))
 
 
 def _numbers(pairs: list[tuple[Clause, Clause]], same_code: bool) -> Check:

@@ -18,15 +18,14 @@ from kvgate.certificates.decision import (
     Entry,
     GateDecision,
     Previous,
-    Resource,
     SealedEvidence,
-    Sha256,
     Waiver,
 )  # fmt: skip
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.history import attempts_before
 from kvgate.certificates.proven import Judgement, Proven, clauses, party_keys, prove
 from kvgate.certificates.simulated import marked, scaled
+from kvgate.certificates.statement import Resource, Sha256
 from kvgate.certificates.trust import PARTIES, VENDOR
 from kvgate.codec import Seal
 from kvgate.errors import Damaged, NotAllowed

@@ -6,10 +6,12 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
+from checks.phrase import say
 from kvgate.certificates import canonical
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.decision import Gate, Hex, SignedTicket, Time, Word, typed
+from kvgate.certificates.decision import SignedTicket
 from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.statement import Gate, Hex, Time, Word, typed
 
 TYPE = "urn:kvgate:start-ticket:v1"
 
@@ -47,4 +49,4 @@ def envelope_of(found: SignedTicket) -> Envelope:
 
 def read(envelope: Envelope) -> StartTicket:
     """Read a start ticket from the signed bytes. Raises Unproven: another type, an unknown, absent or mistyped field."""
-    return typed(envelope, TYPE, StartTicket, "start ticket")
+    return typed(envelope, TYPE, StartTicket, say("the start ticket"))

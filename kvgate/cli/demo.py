@@ -111,8 +111,8 @@ def list_faults(as_json: bool) -> None:
             for fault in every().values()
         ] + [
             {
-                "fault": one.name, "on": SOAKED, "platform": None, "stops": sorted(one.stops), "undecided": sorted(one.undecided),
-                "text": one.text,
+                "fault": one.name, "on": SOAKED, "platform": one.platform or None, "stops": sorted(one.stops),
+                "undecided": sorted(one.undecided), "text": one.text,
             }
             for one in EMBEDDED
         ]  # fmt: skip
@@ -134,7 +134,7 @@ def list_faults(as_json: bool) -> None:
         (
             one.name,
             SOAKED,
-            "-",
+            one.platform or "-",
             " ".join(sorted(one.stops)),
             " ".join(sorted(one.undecided)),
             one.zh if read.lang == "zh" else one.text,

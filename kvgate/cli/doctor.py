@@ -20,6 +20,7 @@ import click
 import pytest
 
 from checks.phrase import Phrase, joined, plain, say
+from checks.serving.tools import TOOLS, Driver, is_known, unknown, version_words
 from kvgate.cli import options, speech
 from kvgate.errors import CannotTell, HostKeyRefused, KvgateError, PermissionDenied
 from kvgate.gate import options as gate_options
@@ -35,6 +36,7 @@ from kvgate.transport.base import Answer, Batch, Command
 
 _CLOCK_SECONDS = 0.5
 _FREE_BYTES = 10**9
+_DRIVER = "version of the load tool"
 
 
 @dataclass(frozen=True)
@@ -175,8 +177,9 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
                 command=shlex.join(["pytest", "-m", "G1", "--plan", "--inventory", inventory.file]),
             ),
         )
+    ordered = driver_of(inventory.rack)
     asked = {
-        name: list(_questions(sorted(tools[name])))
+        name: [*_questions(sorted(tools[name])), *(_driver_question(ordered) if ordered and ordered[0] == name else ())]
         for name, host in inventory.rack.hosts.items()
         if host.access == "shell"
     }
@@ -195,6 +198,8 @@ def hosts(inventory: reader.Inventory, plan: Preview | None) -> Iterator[Finding
         transport.close()
     for name in asked:
         yield from _host(name, batches[name], sorted(tools[name]))
+        if ordered and ordered[0] == name:
+            yield driver_found(name, ordered[1], batches[name].answers[_DRIVER])
 
 
 def _questions(tools: Sequence[str]) -> Iterator[Command]:
@@ -240,6 +245,60 @@ def _tools(name: str, batch: Batch, tools: Sequence[str]) -> Iterator[Finding]:
     versions = [f"{tool} {version}" for tool in tools if (version := _version(batch.answers.get(f"version {tool}")))]
     if versions:
         yield Finding(name, say("versions"), True, ", ".join(versions))
+
+
+def driver_of(rack: Rack) -> tuple[str, Driver] | None:
+    """The load host and the tool that drives G3's cells there; None where kvgate's own client does."""
+    if rack.serving is None or rack.serving.driver.tool not in TOOLS:
+        return None
+    one = rack.serving.driver
+    return rack.serving.load_host, Driver(one.tool, one.version or "", one.folder or "", one.tokenizer or "")
+
+
+def _driver_question(ordered: tuple[str, Driver]) -> Iterator[Command]:
+    _, driver = ordered
+    yield Command(_DRIVER, shlex.join(version_words(driver, TOOLS[driver.tool])), limit=60.0)
+
+
+def driver_found(name: str, driver: Driver, answer: Answer | CannotTell) -> Finding:
+    """What the load tool's own environment says of its version, against the inventory and what is known of its results."""
+    tool, what = TOOLS[driver.tool], say("load tool")
+    put = say(
+        "install {tool} {version} there, or order `driver: {{tool: own}}`", tool=tool.name, version=driver.version
+    )
+    if isinstance(answer, CannotTell):
+        return Finding(name, what, None, answer.phrase, say("the message says what to do"))
+    said = (answer.stdout + answer.stderr).decode("utf-8", "replace").split()
+    if answer.status in (126, 127):
+        found = say("{path} cannot be run: no such environment", path=f"{driver.folder}/bin/python3")
+        return Finding(
+            name, what, False, found, say("correct `driver: folder` in the inventory, or make the environment there")
+        )
+    if answer.status != 0 and "IndexError:" in said:
+        return Finding(name, what, False, say("no {tool} in {folder}", tool=tool.name, folder=driver.folder), put)
+    version = said[0] if answer.status == 0 and len(said) == 1 else ""
+    if re.fullmatch(r"\d+(\.\w+)+([+.-]\w+)*", version, re.ASCII) is None:
+        found = say("no version can be read: {said}", said=" ".join(said)[-160:] or say("nothing said"))
+        remedy = say("run {command} on {host} by hand", command=shlex.join(version_words(driver, tool)), host=name)
+        return Finding(name, what, None, found, remedy)
+    if not is_known(tool.known, version):
+        if _numbers(version) < min(_numbers(one) for one in tool.known):
+            known = ", ".join(tool.known)
+            found = say("{tool} {version} is too old: known are {known}", tool=tool.name, version=version, known=known)
+        else:
+            found = unknown(tool.name, version, tool.known)
+        return Finding(name, what, False, found, put)
+    if version.partition("+")[0] != driver.version:
+        found = say(
+            "{tool} {version}, the inventory orders {wanted}", tool=tool.name, version=version, wanted=driver.version
+        )
+        return Finding(name, what, False, found, say("install the ordered version, or order the one that is there"))
+    return Finding(name, what, True, f"{tool.name} {version}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The leading numbers of a version."""
+    return tuple(int(part) for part in re.findall(r"\d+", version.partition("+")[0])[:3])
 
 
 def _version(answer: Answer | CannotTell | None) -> str:

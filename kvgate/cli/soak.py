@@ -14,16 +14,18 @@ from rich.live import Live
 
 from checks.phrase import say
 from kvgate.cli import options, speech
+from kvgate.cli.soak_run import run
 from kvgate.cli.soak_samples import samples
-from kvgate.cli.soak_schedule import run, schedule
+from kvgate.cli.soak_schedule import schedule
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
-from kvgate.reports import soaking, terminal
+from kvgate.reports import soaking, terminal, watching
 from kvgate.reports.messages import Reader, language
 from kvgate.soak.control import Control, Told
 from kvgate.soak.glance import Glance
+from kvgate.soak.reckoning import Reckoned, Reckoning
 from kvgate.soak.store import Copy, Store
 
 _INVENTORY = click.option(
@@ -35,6 +37,7 @@ _SOAKS = click.option(
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
 _UNTOLD = 6
+_MOMENT = 2.0  # seconds of a look that reckoning may take
 
 
 @click.group(
@@ -55,10 +58,12 @@ def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
 
 
 def _known(control: Control) -> Store:
-    store = control.known()
+    store = control.found()
     if store is None:
         raise NotAllowed(
-            say("no soak of this rack is known here: `kvgate soak start` starts one, or attaches to one that runs")
+            say(
+                "no soak of this rack lies on its hosts or is known here: `kvgate soak start` starts one, or attaches to one that runs"
+            )
         )
     return store
 
@@ -83,7 +88,8 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
     "start",
     help=speech.read(
         "Plan the soak from the inventory, lay the worker out on every host and start it; then this machine may go.\n\n"
-        "Where one runs already, attach to it; where a worker was killed or its host booted, resume it.\n\n"
+        "Where one runs already, attach to it, if it is the one that is asked for; where a worker was killed or its host booted, "
+        "resume it. Where one ended and was not collected, say so and begin none.\n\n"
         "Example: kvgate soak start --inventory inventories/rack-a.yaml --allow-load"
     ),
 )
@@ -91,15 +97,20 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
 @_SOAKS
 @click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
+@click.option(
+    "--anew",
+    is_flag=True,
+    help=speech.read("begin another soak though one that ended was not collected: it stays on the hosts"),
+)
 @options.JSON
-def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, as_json: bool) -> None:
+def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, anew: bool, as_json: bool) -> None:
     """Start the soak, or attach."""
     with _control(inventory, soaks) as control:
         if not allow_load:
             raise NotAllowed(
                 say("a soak makes load on every host for hours: give --allow-load when nobody else needs the rack")
             )
-        store, new = control.attach(scale)
+        store, new = control.attach(scale, anew=anew)
         _say(store, control.start(store), ("running", "ended"), as_json=as_json, new=new)
 
 
@@ -159,8 +170,7 @@ def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
         control.stop(store)
         told = control.collect(store)
         if remove:
-            whole = [one.host for one in told if one.error is None and soaking.row(one, store)["unread"] == 0]
-            removed = {one.host: one for one in control.remove(store, whole)}
+            removed = {one.host: one for one in control.remove(store, told)}
             told = [removed.get(one.host, one) for one in told]
         _say(store, told, ("ended", "absent"), as_json=as_json)
 
@@ -168,8 +178,9 @@ def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
 @soak_group.command(
     "watch",
     help=speech.read(
-        "Collect again and again and show what is seen: hours, samples, rates, latency, alarms. Ctrl-C ends the view, "
-        "not the soak.\n\n"
+        "Collect again and again and show what is seen, host by host: hours that count by the rules of the gate, what interrupted "
+        "them, samples and how completely they were taken, reads and writes, latency of an I/O on the array and on the local disk, "
+        "time to the first token, loads, alarms. Ctrl-C ends the view, not the soak.\n\n"
         "Example: kvgate soak watch --inventory inventories/rack-a.yaml --every 30"
     ),
 )
@@ -183,30 +194,33 @@ def watch(inventory: Path, soaks: Path, every: int, once: bool) -> None:
     """Show the soak as it goes on."""
     with _control(inventory, soaks) as control:
         store = _known(control)
-        seen = _Seen(store, control.hosts)
+        seen, wanted = _Seen(store, control.hosts), _wanted(control)
         out = terminal.console(sys.stdout)
-        if once or not out.is_terminal:
+        live = out.is_terminal and not once
+        with Live(console=out, auto_refresh=False) if live else contextlib.nullcontext() as view:
             while True:
                 told = control.collect(store)
-                out.print(soaking.live(store, told, seen.look(), _scale(store, told)))
-                if once or _over(told):
-                    return
+                over = _over(told)
+                shown = watching.View(store, told, *seen.look(every=once or over), wanted, _scale(store, told))
+                if view is None:
+                    out.print(shown)
+                else:
+                    view.update(shown, refresh=True)
+                if once or over:
+                    break
                 time.sleep(every)
-        with Live(console=out, auto_refresh=False) as view:
-            while True:
-                told = control.collect(store)
-                view.update(soaking.live(store, told, seen.look(), _scale(store, told)), refresh=True)
-                if _over(told):
-                    return
-                time.sleep(every)
+    if over:
+        click.echo(Reader(language())("the soak is over on every host"), err=True)
+
+
+def _wanted(control: Control) -> float:
+    soak = control.inventory.rack.soak
+    assert soak is not None  # noqa: S101 - a Control without one is refused
+    return soak.duration
 
 
 def _over(told: Sequence[Told]) -> bool:
-    if all(one.state in ("ended", "absent") for one in told):
-        read = Reader(language())
-        click.echo(read("the soak is over on every host"), err=True)
-        return True
-    return False
+    return all(one.state in ("ended", "absent") for one in told)
 
 
 class _Seen:
@@ -216,9 +230,12 @@ class _Seen:
         self._store, self._hosts = store, hosts
         self._at: dict[str, tuple[int, int]] = {}
         self._glances = {host: Glance(host) for host in hosts}
+        self._reckonings = {host: Reckoning(store, host) for host in hosts}
+        self._reckoned = dict.fromkeys(hosts, Reckoned())
+        self._next = 0
 
-    def look(self) -> dict[str, Glance]:
-        """Take in what is new."""
+    def look(self, *, every: bool) -> tuple[dict[str, Glance], dict[str, Reckoned]]:
+        """Take in what is new, and reckon what counts: of every host, or of as many as a moment suffices for, others next time."""
         for host in self._hosts:
             number, at = self._at.get(host, (0, 0))
             for segment, path in Copy.listed(self._store.path / host):
@@ -231,7 +248,14 @@ class _Seen:
                 self._glances[host].take(whole.splitlines(keepends=True))
                 self._at[host] = (segment, (at if segment == number else 0) + len(whole))
                 number, at = self._at[host]
-        return self._glances
+        until = time.monotonic() + _MOMENT
+        for _ in self._hosts:
+            host = self._hosts[self._next % len(self._hosts)]
+            self._reckoned[host] = self._reckonings[host].look(now=every)
+            self._next += 1
+            if not every and time.monotonic() > until:
+                break
+        return self._glances, self._reckoned
 
 
 soak_group.add_command(schedule)

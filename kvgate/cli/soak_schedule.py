@@ -1,4 +1,4 @@
-"""``kvgate soak schedule`` and ``run``: soaks at set times, from start to judgement, by systemd or cron of this machine."""
+"""``kvgate soak schedule``: soaks at set times, from start to judgement, by systemd or cron of this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,13 +19,15 @@ from checks.phrase import say
 from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
+from kvgate.inventory import reader
 from kvgate.ledger.engine import secret
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.soak import schedule as plans
+from kvgate.soak.plan import soaked
 from kvgate.soak.schedule import EVERY, Book, Entry
 
-_SOAKS = click.option(
+SOAKS = click.option(
     "--soaks", type=click.Path(path_type=Path), default=Path(gate_options.DEFAULT_SOAKS), show_default=True,
     envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
@@ -37,13 +38,14 @@ _SOAKS = click.option(
     "schedule",
     help=speech.read(
         "Let this machine start, collect and judge a soak at a time to come, once or again and again, by a systemd timer "
-        "or a crontab line. Without --at: list what is planned, what it came to, and what was missed.\n\n"
+        "or a crontab line. Without --at: list what is planned, what it came to, and what was missed. A run that is no PASS leaves its "
+        "unit failed: systemctl --failed shows it, and its exit status tells STOP (1) from UNDECIDED (6) and refused (4).\n\n"
         'Example: kvgate soak schedule --inventory inventories/rack-a.yaml --allow-load --at "2026-12-04 18:00" --every weekly '
         "--key keys/timer --party customer"
     ),
 )
 @click.option("--inventory", type=click.Path(path_type=Path), envvar="KVGATE_INVENTORY", help=speech.read("the rack"))
-@_SOAKS
+@SOAKS
 @click.option(
     "--at",
     type=click.DateTime(["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S"]),
@@ -86,9 +88,18 @@ def schedule(
             raise NotAllowed(
                 say("a soak to come needs --inventory FILE and --allow-load: nobody is asked when it begins")
             )
+        plans.apart(every, *_planned(inventory))
         signs = [*soak_signing.options(inventory, key, party, trust), *_kept(ledger, evidence)]
         _plan(book, inventory, soaks, at, every, name, signs, way or _way(units), units)
     _list(book, as_json=as_json)
+
+
+def _planned(inventory: Path) -> tuple[float, float]:
+    """Seconds that a soak of this rack counts, and that it takes beside. Raises NotAllowed, Refused."""
+    rack = reader.read(inventory).rack
+    soaked(rack)
+    assert rack.soak is not None  # noqa: S101 - soaked() has refused it
+    return rack.soak.duration, rack.soak.spare
 
 
 def _kept(ledger: str, evidence: Path) -> list[str]:
@@ -187,7 +198,8 @@ def _row(book: Book, one: Entry, now: datetime) -> dict[str, object]:
     return {
         "name": one.name, "every": one.every, "way": one.way, "next": coming.isoformat() if coming else None,
         "begun": begun[-1] if begun else None, "ended": ended[-1]["at"] if ended else None,
-        "status": ended[-1]["status"] if ended else None, "missed": [moment.isoformat() for moment in book.missed(one, now)],
+        "status": ended[-1]["status"] if ended and runs[-1]["event"] == "ended" else None, "result": book.result(one.name),
+        "missed": [moment.isoformat() for moment in book.missed(one, now)],
         "command": list(one.argv),
     }  # fmt: skip
 
@@ -199,90 +211,16 @@ def _list(book: Book, *, as_json: bool) -> None:
         click.echo(json.dumps(rows, ensure_ascii=False))
         return
     read = Reader(language())
-    names = ("name", "every", "way", "next", "begun", "ended", "status")
+    names = ("name", "every", "way", "next", "begun", "ended")
     shown = []
     for entry, one in zip(book.entries(), rows, strict=True):
         missed = ", ".join(moment.isoformat() for moment in book.missed(entry, now)) or "-"
-        shown.append((*("-" if one[name] is None else str(one[name]) for name in names), missed))
+        cells = ["-" if one[name] is None else str(one[name]) for name in names]
+        result = "-" if one["result"] is None else read.word(str(one["result"]))
+        code = "" if one["status"] is None else f" ({one['status']})"
+        shown.append((*cells, f"{result}{code}", missed))
     heads = (
-        read("name"), read("every"), read("by"), read("next (UTC)"), read("last begun"), read("last ended"), read("status"),
+        read("name"), read("every"), read("by"), read("next (UTC)"), read("last begun"), read("last ended"), read("result"),
         read("missed"),
     )  # fmt: skip
     terminal.console(sys.stdout).print(terminal.listing(shown, *heads))
-
-
-@click.command(
-    "run",
-    help=speech.read(
-        "Start or resume the soak, collect until it is over, then judge it: the exit status is that of pytest -m G4. What a "
-        "schedule runs; may be killed and run again.\n\n"
-        "Example: kvgate soak run --inventory inventories/rack-a.yaml --allow-load --key keys/timer --party customer"
-    ),
-)
-@click.option(
-    "--inventory",
-    type=click.Path(path_type=Path),
-    required=True,
-    envvar="KVGATE_INVENTORY",
-    help=speech.read("the rack"),
-)
-@_SOAKS
-@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
-@soak_signing.KEY
-@soak_signing.PARTY
-@signing.TRUST
-@options.LEDGER
-@options.evidence(speech.read("where runs are kept"))
-@click.option(
-    "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
-)
-@click.option("--entry", help=speech.read("under which name of the schedule this run counts"))
-@click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
-def run(
-    inventory: Path, soaks: Path, allow_load: bool, key: Path | None, party: str | None, trust: Path | None, ledger: str,
-    evidence: Path, every: int, entry: str | None, scale: float,
-) -> None:  # fmt: skip
-    """From start to judgement."""
-    book = Book(soaks)
-    if entry is not None:
-        book.note(entry, "begun")
-    status = 4
-    try:
-        signs = soak_signing.options(inventory, key, party, trust)  # 72 hours later nobody could be asked
-        status = 6
-        words = ["--inventory", str(inventory), "--soaks", str(soaks)]
-        load = ["--allow-load"] if allow_load else []
-        status = _kvgate("soak", "start", *words, *load, *([] if scale == 1 else ["--scale", str(scale)]))
-        while status != 4 and not _over(words):
-            time.sleep(every)
-        if status != 4:
-            folder = str(gate_options.folder("G4"))
-            gate = [
-                sys.executable, "-m", "pytest", "-p", "kvgate.pytest_plugin", "-m", "G4", "--inventory", str(inventory), *load, *signs,
-                folder,
-            ]  # fmt: skip
-            # By the environment: what stands on a command line is read by everybody, and a URL may hold a password.
-            kept = {"KVGATE_SOAKS": soaks.absolute(), "KVGATE_LEDGER": ledger, "KVGATE_EVIDENCE": evidence.absolute()}
-            environment = {**os.environ, **{name: str(value) for name, value in kept.items()}}
-            status = subprocess.run(gate, check=False, env=environment).returncode
-    finally:
-        if entry is not None:
-            book.note(entry, "ended", status=status)
-    raise SystemExit(status)
-
-
-def _kvgate(*words: str) -> int:
-    return subprocess.run([sys.executable, "-m", "kvgate", *words], check=False, stdout=subprocess.DEVNULL).returncode
-
-
-def _over(words: list[str]) -> bool:
-    """Collect, and tell whether the soak has ended on every host; what vanished is resumed."""
-    argv = [sys.executable, "-m", "kvgate", "soak", "collect", *words, "--json"]
-    done = subprocess.run(argv, check=False, stdout=subprocess.PIPE)
-    try:
-        states = [host["state"] for host in json.loads(done.stdout)["hosts"]]
-    except (ValueError, KeyError):
-        return False
-    if "vanished" in states:
-        _kvgate("soak", "start", *words, "--allow-load")
-    return all(state in ("ended", "absent") for state in states)

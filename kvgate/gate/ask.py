@@ -248,7 +248,7 @@ class Asked:
         soaked = self._soaked()
         numbers = soaked.numbers(host)
         self.used += numbers
-        self.readers += ["checks.parsers.soak_journal", "checks.soak.facts"]
+        self.readers += ["checks.parsers.soak_journal", "checks.parsers.soak_state", "checks.soak.facts"]
         if not numbers:
             self.unasked.append(f"{host}: soak")
         return soaked.host(host)

@@ -102,7 +102,12 @@ def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | No
         why = say(
             "nobody would sign its start ticket: the other party could not count it, and it could not be certified"
         )
-        do = say("name a key and whose it is: --key FILE --party NAME (or KVGATE_KEY and KVGATE_PARTY)")
+        do = say(
+            "start it with a party's key: {gate} ... --key ~/.ssh/kvgate-customer --party customer (or KVGATE_KEY and KVGATE_PARTY); "
+            "without one yet: ssh-keygen -t ed25519 -f ~/.ssh/kvgate-customer, and its .pub into `parties` of the inventory "
+            "(runbooks/certificates.md)",
+            gate=f"pytest -m {options.gate}",
+        )
         return [order.Obstacle("ticket", why, do)]
     if next(tickets.kept(ledger, ledger.run(resumed)), None) is not None:
         return []

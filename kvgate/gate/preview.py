@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checks.acceptance import Text
+from checks.around.probes import surroundings
 from checks.decision import Owed
 from checks.probe import Level
-from checks.surroundings import surroundings
 from kvgate.gate.session import GateSession, GateTest
 
 #: Stands in a plan for what is asked to tell this rack from another.

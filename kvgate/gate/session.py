@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,7 @@ from kvgate.transport.base import Transport
 if TYPE_CHECKING:  # the database is loaded when a run begins, not with every pytest
     from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
+    from kvgate.gate.soaks import Journals
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, SeenRow, VerdictRow
 
@@ -98,7 +99,7 @@ class GateSession:
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
-    journals: Callable[[str], Iterable[bytes]] | None = None  # segments of a host's soak as collected; None: none are
+    journals: Journals | None = None  # a soak as it was collected; None: none was
     _soaked: Soaked | None = None
 
     def comparison(self) -> Comparison | None:
@@ -158,7 +159,7 @@ class GateSession:
         if self.journals is not None:
             for host in sorted(set(rehearsal.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
-                    self._kept_journals().keep(host, self.journals(host))
+                    self._kept_journals().keep(host, self.journals(host), self.journals.state(host))
             self._soaked = None  # read anew from the answers that count in the end
         if rehearsal.trials:
             mark = f"kvgate:{self.evidence.run}"

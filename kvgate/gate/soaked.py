@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -10,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 
-from checks.parsers import soak_journal
+from checks.parsers import soak_journal, soak_state
 from checks.phrase import say
 from checks.probe import Probe, UnreadableOutput
 from checks.soak.facts import HostSoak, condense
@@ -24,6 +25,10 @@ from kvgate.transport.base import Answer, Batch
 
 #: One segment as it was collected from the host.
 SEGMENT = Probe("soak.journal", ("cat", "journal"), soak_journal.parse)
+
+#: What the host said of the worker when it was last asked.
+STATE = Probe("soak.state", ("kvgate", "soak", "status"), soak_state.parse)
+_STATE = "soak-state"
 
 #: From so many bytes on, hosts are read by several processes; so many, that a laptop's memory holds what they read at once.
 _LARGE = 64 * 2**20
@@ -40,18 +45,22 @@ class Soaked:
         self._answers = answers
         self._known: dict[str, HostSoak | CannotTell] = {}
 
-    def keep(self, host: str, segments: Iterable[bytes]) -> None:
-        """Take a host's segments into the evidence, in order and byte for byte. Raises Unwritable."""
+    def keep(self, host: str, segments: Iterable[bytes], state: bytes | None = None) -> None:
+        """Take a host's segments into the evidence, in order and byte for byte, and what it said of the worker. Raises Unwritable."""
         count = 0
         for count, raw in enumerate(segments, start=1):
-            key = _key(count)
-            batch = Batch(host, {key: Answer(key, raw, b"", 0, 0.0)})
-            asked = {key: AskedProbe(SEGMENT.id, f"cat journal-{count:06d}.jsonl", SEGMENT.level.value)}
-            for name, number in self._answers.evidence.keep(batch, asked, 0).items():
-                self._answers.keep(host, name, 0, number)
+            asked = AskedProbe(SEGMENT.id, f"cat journal-{count:06d}.jsonl", SEGMENT.level.value)
+            self._take(host, _key(count), asked, raw)
+        if state is not None:
+            self._take(host, _STATE, AskedProbe(STATE.id, "kvgate soak status", STATE.level.value), state)
         self._answers.evidence.note(TAKEN, host=host, segments=count)
         self._answers.evidence.sync()
         self._known.pop(host, None)
+
+    def _take(self, host: str, key: str, asked: AskedProbe, raw: bytes) -> None:
+        batch = Batch(host, {key: Answer(key, raw, b"", 0, 0.0)})
+        for name, number in self._answers.evidence.keep(batch, {key: asked}, 0).items():
+            self._answers.keep(host, name, 0, number)
 
     def host(self, host: str) -> HostSoak:
         """Return one host's soak. Raises CannotTell: no journal, one that was changed, or one that cannot be read."""
@@ -73,22 +82,31 @@ class Soaked:
         return {host: found for host, found in self._known.items() if isinstance(found, HostSoak)}
 
     def numbers(self, host: str) -> list[int]:
-        """Evidence numbers of a host's segments."""
+        """Evidence numbers of a host's segments, then of what it said of the worker."""
+        state = self._state(host)
+        return [*self._places(host), *([] if state is None else [state])]
+
+    def _places(self, host: str) -> list[int]:
         places = (self._answers.place(host, _key(number)) for number in range(1, self._segments(host) + 1))
         return [place for place in places if place is not None]
+
+    def _state(self, host: str) -> int | None:
+        return self._answers.place(host, _STATE)
 
     def _read_at_once(self) -> None:
         """Read all hosts side by side where there is much to read; what a process could not read is read again here, and says why."""
         evidence = self._answers.evidence
         hosts = sorted({str(line["host"]) for line in evidence.notes(TAKEN)})
-        kept = {host: [evidence.answer(number) for number in self.numbers(host)] for host in hosts}
+        kept = {host: [evidence.answer(number) for number in self._places(host)] for host in hosts}
         sizes = [one.stdout_blob[1] for answers in kept.values() for one in answers if isinstance(one, StoredAnswer)]
         if len(hosts) < 2 or sum(sizes) < _LARGE:
             return
         evidence.sync()
         readers = min(READERS, len(hosts), os.cpu_count() or 1)
         with ProcessPoolExecutor(readers, mp_context=get_context("spawn")) as pool:
-            jobs = {host: pool.submit(_host, evidence.path, host, self.numbers(host)) for host in hosts}
+            jobs = {
+                host: pool.submit(_host, evidence.path, host, self._places(host), self._state(host)) for host in hosts
+            }
             for host, job in jobs.items():
                 with contextlib.suppress(BrokenProcessPool):
                     if (found := job.result()) is not None and found.plan.host == host:
@@ -102,7 +120,7 @@ class Soaked:
         return count if isinstance(count, int) else 0
 
     def _read(self, host: str) -> HostSoak:
-        numbers = self.numbers(host)
+        numbers = self._places(host)
         if not numbers:
             raise CannotTell(
                 say(
@@ -112,7 +130,7 @@ class Soaked:
             )
 
         try:
-            found = _facts(self._answers.evidence, host, numbers)
+            found = _facts(self._answers.evidence, host, numbers, self._state(host))
         except UnreadableOutput as error:
             raise Unreadable(
                 say("{host}: the journal of the soak cannot be read: {why}", host=host, why=str(error))
@@ -131,8 +149,8 @@ def kept(evidence: Evidence) -> dict[str, HostSoak]:
     return soaked.known
 
 
-def _facts(evidence: Evidence, host: str, numbers: Iterable[int]) -> HostSoak:
-    """What segments in the evidence tell. Raises CannotTell, UnreadableOutput."""
+def _facts(evidence: Evidence, host: str, numbers: Iterable[int], state: int | None) -> HostSoak:
+    """What segments in the evidence tell, with what the host said of the worker. Raises CannotTell, UnreadableOutput."""
 
     def segments() -> Iterator[soak_journal.Segment]:
         for number in numbers:
@@ -153,13 +171,30 @@ def _facts(evidence: Evidence, host: str, numbers: Iterable[int]) -> HostSoak:
                 ) from None
             yield segment
 
-    return condense(track(*gather(segments())))
+    said = None if state is None else evidence.answer(state)
+    if isinstance(said, StoredFailure):
+        raise said.error()
+    with _uncollected():
+        story, samples = gather(segments())
+        return condense(track(story, samples, None if said is None else soak_state.parse(said.stdout.decode())))
 
 
-def _host(folder: Path, host: str, numbers: list[int]) -> HostSoak | None:
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for cycles meanwhile: a journal makes millions of small tables that have none, and each search walks them all."""
+    searching = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searching:
+            gc.enable()
+
+
+def _host(folder: Path, host: str, numbers: list[int], state: int | None) -> HostSoak | None:
     """The facts of one host, in a process of its own; None where they cannot be told."""
     try:
-        return _facts(Evidence.open(folder), host, numbers)
+        return _facts(Evidence.open(folder), host, numbers, state)
     except (KvgateError, UnreadableOutput):
         return None
 

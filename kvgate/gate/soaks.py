@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from checks.phrase import Phrase, say
@@ -12,8 +13,21 @@ from kvgate.soak.control import Control, Told
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Transport
 
-#: Segments of a host's journal as they were collected, in order.
-Journals = Callable[[str], Iterable[bytes]]
+
+@dataclass(frozen=True, slots=True)
+class Journals:
+    """What was collected of a soak: called with a host, its segments in order."""
+
+    store: Store
+
+    def __call__(self, host: str) -> Iterator[bytes]:
+        """Read each segment."""
+        for _, path in Copy.listed(self.store.path / host):
+            yield path.read_bytes()
+
+    def state(self, host: str) -> bytes | None:
+        """What the host said of the worker."""
+        return self.store.state(host)
 
 
 def gather(
@@ -38,27 +52,19 @@ def gather(
         if allow_load and any(one.error is None and one.state in ("absent", "vanished") for one in told):
             told = control.start(store)
         trouble += [_why(one) for one in told if one.error is not None or one.state == "vanished"]
+        trouble += control.differs(store)
     except (CannotTell, NotAllowed, Unwritable) as error:
         store = control.known()
         trouble.append(error.phrase)
         if store is None:
             return None, trouble
-    found = store
-
-    def journals(host: str) -> Iterator[bytes]:
-        for _, path in Copy.listed(found.path / host):
-            yield path.read_bytes()
-
-    return journals, trouble
+    return Journals(store), trouble
 
 
 def _store(control: Control, *, allow_load: bool) -> Store | None:
-    """The soak of this rack: known here, or running there; else a new one, if load is permitted. Raises CannotTell, NotAllowed."""
-    known = control.known()
-    if known is not None:
-        return known
-    if not allow_load and not any(control.running().values()):
-        return None
+    """The soak of this rack: running or lying there, or known here; else a new one, if load is permitted. Raises CannotTell, NotAllowed."""
+    if (found := control.found()) is not None or not allow_load:
+        return found
     store, new = control.attach()
     if new:
         control.start(store)

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from checks.around.probes import surroundings
 from checks.load import Running, ended, marked
 from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
 from checks.probe import Device, Level, Probe
-from checks.surroundings import surroundings
 from checks.trial import Step, Trial, turn
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
@@ -159,7 +159,11 @@ class Trials:
             facts = [one.fact for one in rounds if one.void is None and one.failed is None]
             counted = sum(1 for one in rounds if one.failed is None)
             enough = len(facts) >= trial.rounds and (trial.enough is None or trial.enough(facts))
-            if enough or counted >= trial.most or (fresh and rounds and rounds[-1].failed is not None):
+            if (
+                enough
+                or counted >= trial.most_after(len(facts))
+                or (fresh and rounds and rounds[-1].failed is not None)
+            ):
                 return
             fresh = True
             number = self._begun[trial.key] = self._begun.get(trial.key, 0) + 1

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from checks.around.facts import Around, Hosts
+from checks.around.probes import surroundings
 from checks.load import running
 from checks.nvme.probes import controllers
 from checks.phrase import Phrase, joined, say
 from checks.probe import UnreadableOutput
-from checks.surroundings import Around, Hosts, surroundings
 from checks.trial import Measured, Step, Trial, Voided
 from checks.verdict import Outcome
 from kvgate.errors import CannotTell, DeviceAbsent, Unreadable

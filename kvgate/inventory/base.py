@@ -45,6 +45,7 @@ def _quantity(parse: Any, example: str) -> Any:
 Bytes = _quantity(units.parse_bytes, "3.84 TB")
 Days = _quantity(units.parse_days, "28 d")
 BitRate = _quantity(units.parse_rate, "100 Gb/s")
+Operations = _quantity(units.parse_operations, "180000 IOPS")
 ByteRate = _quantity(units.parse_byte_rate, "6.8 GB/s")
 Seconds = Annotated[
     float,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from checks.phrase import Phrase, say
 from kvgate.inventory.model import Accelerators, Host, Rack, System
+from kvgate.inventory.references import below
 from kvgate.inventory.serving import Serving
 
 
@@ -39,8 +40,22 @@ def _rack(rack: Rack) -> Iterator[Phrase]:
         yield say(
             "hits of every worker of the KV store: an instance with fewer 'metrics' pages than its engine and workers"
         )
+    if rack.serving is not None and (silent := _not_reading(rack, rack.serving)):
+        yield say("the array while all nodes read it: no arm of role 'reader' for {nodes}", nodes=", ".join(silent))
     if rack.fabric is None:
         yield say("the switches, and that all ports treat traffic alike: no 'fabric'")
+
+
+def _not_reading(rack: Rack, serving: Serving) -> list[str]:
+    """Nodes that mount the array and take no part where all nodes read it at once."""
+    arms = serving.shapes[serving.primary].arms.values() if serving.primary in serving.shapes else ()
+    read = {arm.host for arm in arms if arm.role in ("array", "reader")}
+    return [
+        name
+        for name, host in rack.hosts.items()
+        if host.role == "node" and host.access == "shell" and name not in read
+        and any(below(mount) == "array" for mount in host.mounts)
+    ]  # fmt: skip
 
 
 def _silent_workers(serving: Serving) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from checks.block.criteria import payload_rate
+from checks.ceiling import payload_rate
 from checks.phrase import Phrase, say
 from checks.serving.site import Server, Side, Site
 from checks.serving.tools import Driver
 from kvgate.inventory import serving as inventory
 from kvgate.inventory.model import Rack
+from kvgate.inventory.references import below, promised
 from kvgate.inventory.serving import Arm, Instance, Serving, Shape
-from kvgate.inventory.subjects import below, promised
 
 #: What a device may give beyond its data sheet before its counter cannot be true.
 _BEYOND_SHEET = 1.25

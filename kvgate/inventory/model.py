@@ -16,6 +16,7 @@ from kvgate.inventory.base import (
     HostKey,
     Mac,
     Name,
+    Operations,
     Path,
     Said,
     Strict,
@@ -53,10 +54,15 @@ class Pcie(Strict):
 
 
 class Sheet(Strict):
-    """What the vendor's data sheet promises of one disk: sequential rates in bytes a second."""
+    """What the vendor's data sheet promises of one disk: sequential rates in bytes a second, random ones of 4 KiB in operations.
+
+    Random writes are those of the steady state, as data sheets of enterprise disks give them.
+    """
 
     read: ByteRate
     write: ByteRate
+    random_read: Operations | None = None
+    random_write: Operations | None = None
 
 
 class Disk(Strict):
@@ -81,6 +87,9 @@ class Raid(Strict):
     level: Literal["raid0", "raid1", "raid10"]
     members: Annotated[StrictInt, Field(ge=1, le=64)]
     chunk: Bytes
+    local: Sheet | None = (
+        None  # what it gave on the array itself, without the network; both parties agree on the figures
+    )
 
 
 class Nic(Strict):

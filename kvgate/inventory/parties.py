@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,14 @@ _LIMIT_BYTES = 2**16
 #: What a key looks like that was written where its file's name belongs.
 _TEXT = re.compile(r"(ssh-|ecdsa-|sk-)\S+\s+AAAA|-----BEGIN|AAAA[A-Za-z0-9+/]{40}")
 _WANTED = say("an Ed25519 public key as ssh-keygen -t ed25519 writes it (ssh-ed25519 AAAA...), or its PEM form")
+
+
+def _made_by(path: Path) -> Phrase:
+    """Say which command makes a key whose public half is ``path``, for who has none yet."""
+    return say(
+        "a party's public key: make yours with `ssh-keygen -t ed25519 -f {key}`, take the other party's from them",
+        key=shlex.quote(str(path.with_suffix("") if path.suffix == ".pub" else path)),
+    )
 
 
 def one_file_each(document: Document, rack: Rack) -> Iterator[Fault]:
@@ -64,8 +73,10 @@ def good_keys(document: Document, rack: Rack, folder: Path) -> Iterator[Fault]:
                 continue
             raw = path.read_bytes()
         except OSError as error:
-            fault = document.fault(place, say("{path}: {what}", path=str(path), what=because(error)), _WANTED)
-            if rack.simulated and isinstance(error, FileNotFoundError):
+            absent_key = isinstance(error, FileNotFoundError)
+            wanted = _made_by(path) if absent_key else _WANTED
+            fault = document.fault(place, say("{path}: {what}", path=str(path), what=because(error)), wanted)
+            if rack.simulated and absent_key:
                 absent.append(fault)
             else:
                 yield fault

@@ -38,6 +38,8 @@ _NQN = re.compile(r"nqn\.\d{4}-\d{2}\.[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:.+)?")
 
 #: Bytes a second that the data sheet of one NVMe disk may promise: from a slow SATA-like one to four lanes of PCIe 6.
 _SHEET = (100e6, 30e9)
+#: Random operations a second of one disk, by its data sheet: a QLC disk that is written at random, PCIe 6 that is read.
+_RANDOM = (1e3, 20e6)
 
 
 def impossible(document: Document, rack: Rack, today: date | None = None) -> Iterator[Fault]:
@@ -210,6 +212,15 @@ def _sheets(document: Document, here: Key, host: Host, simulated: bool) -> Itera
                     most=_SHEET[1] / 1e9,
                 )
                 yield document.fault((*here, "disks", index, "sheet", name), f"{rate / 1e9:g} GB/s", wanted)
+        for name in ("random_read", "random_write"):
+            count = getattr(disk.sheet, name, None)
+            if count is not None and (not count or not (simulated or _RANDOM[0] <= count <= _RANDOM[1])):
+                wanted = say("what one NVMe disk can do: {least:g} to {most:g} IOPS", least=_RANDOM[0], most=_RANDOM[1])
+                yield document.fault((*here, "disks", index, "sheet", name), f"{count:g} IOPS", wanted)
+    for index, raid in enumerate(host.raid):
+        for name, value in raid.local.model_dump().items() if raid.local is not None else ():
+            if value == 0:
+                yield document.fault((*here, "raid", index, "local", name), "0", say("what it was measured to give"))
 
 
 def _system(document: Document, place: Key, system: System, simulated: bool) -> Iterator[Fault]:

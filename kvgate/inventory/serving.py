@@ -14,7 +14,8 @@ Unit = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9@_.:-]+\.service$")]
 Variable = Annotated[StrictStr, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 #: What an arm keeps its KV on. ``recompute`` keeps none: every prompt is prefilled again.
-ArmRole = Literal["local", "array", "nfs", "recompute"]
+#: A ``reader`` is another node that reads the array at the same time; G3 asks it nothing alone.
+ArmRole = Literal["local", "array", "nfs", "recompute", "reader"]
 
 
 class Engine(Strict):
@@ -129,5 +130,5 @@ class Serving(Strict):
     free: Annotated[float, Field(ge=1.0, le=10.0, strict=False)] = 1.3  # space on the mount, times the working set
     environment: tuple[Variable, ...] = ("PYTHONHASHSEED",)  # read back and compared beside arguments
     workload: Workload
-    array_cache: Bytes | None = None  # DRAM of the array that holds KV: the working set must exceed it
+    array_cache: Bytes | None = None  # DRAM of the array that may answer reads: working sets exceed it
     array_cache_flushed: StrictBool = False  # the vendor empties it between rounds instead

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from checks.phrase import say
 from kvgate.errors import Fault
 from kvgate.inventory.model import Host, Rack
+from kvgate.inventory.references import below
 from kvgate.inventory.serving import Arm, Control, Serving, Shape
 from kvgate.inventory.strict_yaml import Document, Key
 
@@ -138,6 +139,7 @@ def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator
             say("different numbers of instances ({counts})", counts=counts),
             say("the same on every arm"),
         )
+    yield from _readers(document, place, shape, rack)
     stores: dict[tuple[str, str], str] = {}
     for arm_name, arm in shape.arms.items():
         here: Key = (*place, "arms", arm_name)
@@ -150,6 +152,27 @@ def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator
                     say("{store}, the store of {first} too", store=arm.store, first=first),
                     say("a folder of its own"),
                 )
+
+
+def _readers(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator[Fault]:
+    """Each reader is another node than the array arm's and every other reader's, and reads the array."""
+    taken = {arm.host: name for name, arm in shape.arms.items() if arm.role == "array"}
+    for name, arm in shape.arms.items():
+        if arm.role != "reader":
+            continue
+        if arm.host in taken:
+            found = say("{host}, the node of {first} too", host=arm.host, first=taken[arm.host])
+            yield document.fault(
+                (*place, "arms", name, "host"), found, say("a node of its own for every arm that reads at once")
+            )
+        taken.setdefault(arm.host, name)
+        host = rack.hosts.get(arm.host)
+        mount = next((one for one in host.mounts if one.path == arm.mount), None) if host is not None else None
+        if mount is not None and below(mount) != "array":
+            found = say("{mount}, which does not lie on the array", mount=mount.path)
+            yield document.fault(
+                (*place, "arms", name, "mount"), found, say("a mount of the array for an arm of role reader")
+            )
 
 
 def _arm(document: Document, here: Key, arm: Arm, shape: Shape, rack: Rack) -> Iterator[Fault]:

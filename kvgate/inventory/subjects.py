@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.acceptance import Acceptance, Subject
+from checks.block.memory import ArrayMemory
 from checks.decision import Owed
-from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid, Sheet
+from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid
+from kvgate.inventory.references import below, promised
 from kvgate.inventory.serving import Arm
 
 Ordered = Disk | Raid | Nic | Mount | Connection | Accelerators
@@ -35,34 +37,21 @@ class Thing:
         return getattr(self.ordered, name)
 
 
-def below(mount: Mount) -> str:
-    """What a mount stands on: ``nfs``, ``local`` (the host's own disks) or ``array``."""
-    if mount.filesystem in ("nfs", "nfs4"):
-        return "nfs"
-    return "local" if mount.arm == "local" else "array"
+def memory(rack: Rack, mount: Mount) -> ArrayMemory | None:
+    """Memory of the array below a mount; None where none is below it. What the inventory does not tell is not known."""
+    if below(mount) != "array":
+        return None
+    serving = rack.serving
+    return ArrayMemory(None) if serving is None else ArrayMemory(serving.array_cache, serving.array_cache_flushed)
 
 
 def baseline_hosts(rack: Rack) -> frozenset[str]:
     """Nodes that G2 measures one node on: those that serve an arm, else the first node that lets itself be loaded."""
     if rack.serving is not None:
-        return frozenset(arm.host for shape in rack.serving.shapes.values() for arm in shape.arms.values())
+        arms = [arm for shape in rack.serving.shapes.values() for arm in shape.arms.values()]
+        return frozenset(arm.host for arm in arms if arm.role != "reader")
     nodes = [name for name, host in rack.hosts.items() if host.role == "node" and host.access == "shell"]
     return frozenset(nodes[:1])
-
-
-def promised(rack: Rack, host: Host, mount: Mount) -> Sheet | None:
-    """What the data sheets of the disks below a mount add up to; None where one of them gives no rates, or there are none."""
-    if below(mount) == "local":
-        disks = [disk for disk in host.disks if disk.role == "baseline"]
-    else:
-        disks = [
-            disk for one in rack.hosts.values() if one.role == "array" for disk in one.disks if disk.role == "member"
-        ]
-    sheets = [disk.sheet for disk in disks]
-    known = [sheet for sheet in sheets if sheet is not None]
-    if not known or len(known) < len(sheets) or below(mount) == "nfs":
-        return None
-    return Sheet.model_construct(read=sum(one.read for one in known), write=sum(one.write for one in known))
 
 
 def _word(value: object) -> str:
@@ -159,7 +148,8 @@ def _serving(rack: Rack) -> Iterator[Thing]:
         instances = max((len(arm.instances) for arm in shape.arms.values()), default=0)
         about = {
             "primary": name == serving.primary, "instances": "several" if instances > 1 else "one",
-            "recompute": "recompute" in roles, "nfs": "nfs" in roles, "canaries": serving.workload.canaries > 0,
+            "recompute": "recompute" in roles, "nfs": "nfs" in roles, "readers": "reader" in roles,
+            "canaries": serving.workload.canaries > 0,
         }  # fmt: skip
         traits = tuple((key, _word(value)) for key, value in about.items())
         yield Thing(Subject.SHAPE, name, "", shape, None, rack, traits)

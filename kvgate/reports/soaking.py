@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import IO, Any
 
-from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,10 +12,9 @@ from checks.units import show_bytes
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.soak.control import Told, described, elapsed
-from kvgate.soak.glance import Glance
 from kvgate.soak.store import Store
 
-_STYLE = {"running": "green", "ended": "bold", "vanished": "bold red", "absent": "yellow", "unknown": "yellow"}
+STYLE = {"running": "green", "ended": "bold", "vanished": "bold red", "absent": "yellow", "unknown": "yellow"}
 
 
 def row(told: Told, store: Store) -> dict[str, Any]:
@@ -53,7 +51,7 @@ def show(store: Store, told: Sequence[Told], scale: float | None, stream: IO[str
     for one in told:
         shown = row(one, store)
         table.add_row(
-            one.host, Text(read.word(one.state), _STYLE[one.state]), hours(shown["passed"]), hours(shown["left"]),
+            one.host, Text(read.word(one.state), STYLE[one.state]), hours(shown["passed"]), hours(shown["left"]),
             show_bytes(shown["collected"]), show_bytes(shown["unread"]), read.phrase(described(one)),
         )  # fmt: skip
     out.print(table)
@@ -75,30 +73,3 @@ def hours(seconds: float | None) -> str:
         return "-"
     whole = int(seconds)
     return f"{whole // 3600}:{whole % 3600 // 60:02d}:{whole % 60:02d}"
-
-
-def live(store: Store, told: Sequence[Told], glances: Mapping[str, Glance], scale: float | None) -> RenderableType:
-    """The view that is drawn again and again: a row a host, and below it what somebody should look at."""
-    read = Reader(language())
-    table = Table(
-        read("host"), read("state"), read("hours"), read("lines"), read("reads"), read("writes"), read("ms an I/O"), "TTFT",
-        read("loads"), read("alarms"), box=None, pad_edge=False,
-    )  # fmt: skip
-    below: list[RenderableType] = []
-    for one in told:
-        seen = glances[one.host]
-        ttft = " ".join(f"{name} {value:.2f} s" for name, value in sorted(seen.ttft.items()))
-        table.add_row(
-            one.host, Text(read.word(one.state), _STYLE[one.state]), f"{seen.hours:.2f}", str(seen.lines), _rate(seen.read),
-            _rate(seen.written), "-" if seen.wait is None else f"{seen.wait:.2f}", ttft or "-",
-            " ".join(f"{name}:{last}" for name, last in sorted(seen.loads.items())) or "-",
-            Text(str(seen.alarm_count), "bold red" if seen.alarm_count else ""),
-        )  # fmt: skip
-        if one.error is not None:
-            below.append(Text(read.phrase(one.error.phrase), "yellow"))
-        below += [Text(f"{one.host}  {utc[:19]}  {text}", "red") for utc, text in seen.alarms]
-    return Group(Text(head(store, scale, read), "bold"), table, *below)
-
-
-def _rate(rate: float | None) -> str:
-    return "-" if rate is None else f"{show_bytes(int(rate))}/s"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from checks.phrase import Phrase, say
+from checks.units import show_bytes
+from kvgate import agreement
 from kvgate.errors import CannotTell, Damaged, NotAllowed
 from kvgate.evidence.journal import now_utc
 from kvgate.inventory.reader import Inventory
-from kvgate.soak import remote
+from kvgate.soak import lying, remote
+from kvgate.soak.lying import Lying
 from kvgate.soak.package import worker_digest
 from kvgate.soak.plan import plans, soaked
 from kvgate.soak.remote import Place
@@ -50,56 +54,115 @@ class Control:
     # ---- which soak
 
     def known(self) -> Store | None:
-        """The newest soak of this rack that this machine knows."""
-        mine = [one for one in Store.all(self.root) if one.about.get("fingerprint") == self.inventory.fingerprint]
+        """The newest soak of this rack and campaign that this machine knows."""
+        mine = [one for one in Store.all(self.root) if self._mine(one.about)]
         return mine[-1] if mine else None
 
-    def running(self) -> dict[str, list[Mapping[str, Any]]]:
-        """Host -> its soaks that run or vanished, whoever started them. Raises CannotTell for a host that does not answer."""
-        found: dict[str, list[Mapping[str, Any]]] = {}
-        for host, answer in self._ask({host: remote.listing(self.place) for host in self.hosts}):
-            rows = remote.told(host, answer).get("soaks", [])
-            found[host] = [row for row in rows if row["host"] == host and row["state"] in ("running", "vanished")]
-        return found
+    def _mine(self, about: Mapping[str, Any]) -> bool:
+        campaign = self.inventory.rack.campaign
+        return about.get("fingerprint") == self.inventory.fingerprint and about.get("campaign", campaign) == campaign
 
-    def attach(self, scale: float = 1.0) -> tuple[Store, bool]:
-        """The soak that runs, or a new one that is written down here; True where it is new.
+    def found(self) -> Store | None:
+        """The soak that runs on the rack, else the one that began last, known here or lying there; None where there is none.
 
-        Raises CannotTell where a host does not answer: what runs there is not known, and two soaks would load each other.
+        A host that does not answer is passed over if this machine knows of a soak. Raises CannotTell if it does not, NotAllowed for
+        several that run.
         """
-        running = {str(row["soak"]) for rows in self.running().values() for row in rows}
-        if len(running) > 1:
-            raise NotAllowed(
-                say("several soaks run on this rack ({names}): stop all but one", names=", ".join(sorted(running)))
-            )
-        if running:
-            return self._write_down(running.pop(), None), False
+        rows, silent = self._lying()
+        known = self.known()
+        if (name := lying.active(rows)) is not None:
+            return self._write_down(name, self._laid_out(name, rows), rows)
+        last = lying.newest(rows)
+        if last is not None and (known is None or (last.soak != known.soak and last.begun > str(known.about["begun"]))):
+            return self._write_down(last.soak, self._laid_out(last.soak, rows), rows)
+        if known is None and silent:
+            raise silent[0]
+        return known
+
+    def attach(self, scale: float | None = None, *, anew: bool = False) -> tuple[Store, bool]:
+        """The soak that runs, or a new one that is written down here; True where it is new. ``scale`` None: whatever runs, else 1.
+
+        Raises CannotTell where a host does not answer: what runs there is not known, and two soaks would load each other. Raises
+        NotAllowed where what runs is another soak than is asked for, and, unless ``anew``, where one that ended was not collected.
+        """
+        rows, silent = self._lying()
+        if silent:
+            raise silent[0]
+        if (name := lying.active(rows)) is not None:
+            laid_out = self._laid_out(name, rows)
+            wanted = self._planned(name, scale, laid_out)
+            for host, text in laid_out.items():
+                if found := lying.differences(text, wanted[host]):
+                    raise NotAllowed(
+                        say(
+                            "{what}. Attach with what it was started with, or end it: `kvgate soak stop`",
+                            what=lying.otherwise(host, name, found),
+                        )
+                    )
+            return self._write_down(name, {**wanted, **laid_out}, rows), False
         last = self.known()
-        if last is not None and not self.over(last):
-            return last, False
+        if not anew:
+            lying.uncollected(rows, last)
+            if last is not None and not self.over(last):
+                lying.lost(last, rows, self.hosts)
+                return last, False
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        return self._write_down(f"soak-{self.inventory.rack.rack}-{stamp}-{secrets.token_hex(2)}"[:80], scale), True
+        soak = f"soak-{self.inventory.rack.rack}-{stamp}-{secrets.token_hex(2)}"[:80]
+        return self._write_down(soak, self._planned(soak, scale, {})), True
+
+    def differs(self, store: Store) -> list[Phrase]:
+        """Where a soak was planned otherwise than this inventory and this agreement would plan it now, host by host."""
+        laid_out = {host: str(text) for host, text in store.about.get("plans", {}).items() if host in self.hosts}
+        wanted = self._planned(store.soak, None, laid_out)
+        found = {host: lying.differences(text, wanted[host]) for host, text in laid_out.items()}
+        return [lying.otherwise(host, store.soak, some) for host, some in found.items() if some]
 
     def over(self, store: Store) -> bool:
         """Whether every host's worker is known to have ended, or none ever began."""
         states = [store.last(host).get("state") for host in self.hosts]
         return all(state in ("ended", "absent") for state in states)
 
-    def _write_down(self, soak: str, scale: float | None) -> Store:
+    def _lying(self) -> tuple[list[Lying], list[CannotTell]]:
+        """Every soak that began on a host, and why hosts did not tell."""
+        found: list[Lying] = []
+        silent: list[CannotTell] = []
+        for host, answer in self._ask({host: remote.listing(self.place) for host in self.hosts}):
+            try:
+                found += lying.lying(self.inventory.rack, host, remote.told(host, answer).get("soaks", []))
+            except CannotTell as error:
+                silent.append(error)
+        return found, silent
+
+    def _laid_out(self, soak: str, rows: Sequence[Lying]) -> dict[str, str]:
+        """Host -> the plan that lies there. Raises CannotTell."""
+        hosts = [one.host for one in rows if one.soak == soak]
+        asked = {host: remote.plan(self.place, f"{soak}/{host}") for host in hosts}
+        return {host: remote.text(host, answer) for host, answer in self._ask(asked)}
+
+    def _planned(self, soak: str, scale: float | None, laid_out: Mapping[str, str]) -> dict[str, str]:
+        """What this inventory and this agreement would have each host do; ``scale`` None: that of the plans that are laid out, else 1."""
+        if scale is None:
+            scale = next((float(json.loads(text)["scale"]) for text in laid_out.values()), 1.0)
+        rack = self.inventory.rack
+        overlay = Path(self.inventory.file).parent / rack.acceptance if rack.acceptance else None
+        return plans(rack, soak, scale, agreement.read(overlay).digest)
+
+    def _write_down(self, soak: str, wanted: Mapping[str, str], rows: Sequence[Lying] = ()) -> Store:
+        begun = min((one.begun for one in rows if one.soak == soak and one.begun), default=now_utc())
+        told = [json.loads(text) for text in wanted.values()]
         about: dict[str, object] = {
             "inventory": self.inventory.text, "file": self.inventory.file, "fingerprint": self.inventory.fingerprint,
-            "begun": now_utc(), "worker": worker_digest(),
+            "campaign": self.inventory.rack.campaign, "begun": begun, "worker": worker_digest(),
+            "scale": told[0]["scale"], "plans": dict(wanted),
         }  # fmt: skip
-        if scale is not None:
-            about |= {"scale": scale, "plans": plans(self.inventory.rack, soak, scale)}
         return Store.create(self.root, soak, about)
 
     # ---- verbs
 
     def start(self, store: Store) -> list[Told]:
         """Install the worker where it is not, and start it where it does not run; one that vanished is resumed."""
-        about = store.about
-        wanted = about.get("plans", {})
+        began = {one.host for one in self._lying()[0] if one.soak == store.soak}  # by whichever worker lies there
+        wanted = {host: text for host, text in store.about.get("plans", {}).items() if host not in began}
         ready: list[str] = []
         told: list[Told] = []
         lines = {
@@ -129,9 +192,14 @@ class Control:
             store, {host: remote.verb(self.place, f"{store.soak}/{host}", "stop", limit=_STOP) for host in self.hosts}
         )
 
-    def remove(self, store: Store, hosts: list[str]) -> list[Told]:
-        """Remove the soak's folder on hosts where it has ended and all of it is here."""
-        return self._verb(store, {host: remote.verb(self.place, f"{store.soak}/{host}", "remove") for host in hosts})
+    def remove(self, store: Store, told: Sequence[Told]) -> list[Told]:
+        """Remove the soak's folder where it ended and was then collected without an error; the host looks whether it holds more by now."""
+        commands = {
+            one.host: remote.verb(self.place, f"{store.soak}/{one.host}", "remove", *_last(one))
+            for one in told
+            if one.error is None and one.state == "ended"
+        }
+        return self._verb(store, commands)
 
     def collect(self, store: Store, progress: Callable[[str, int], None] | None = None) -> list[Told]:
         """Fetch all lines that are not here yet, of all hosts at once, and tell each which segments it may let go.
@@ -182,7 +250,12 @@ class Control:
         return found[1] and bool(found[0])
 
     def _acknowledge(self, store: Store, told: dict[str, Told], copies: Mapping[str, Copy]) -> None:
-        done = {host: copy.number - 1 for host, copy in copies.items() if copy.number > 1 and told[host].error is None}
+        whole = {host: told[host].state == "ended" for host in copies}  # nothing is added any more: all of it is here
+        done = {
+            host: copy.number if whole[host] else copy.number - 1
+            for host, copy in copies.items()
+            if told[host].error is None and (whole[host] or copy.number > 1)
+        }
         commands = {
             host: remote.verb(self.place, f"{store.soak}/{host}", "acknowledge", str(number))
             for host, number in done.items()
@@ -210,6 +283,12 @@ class Control:
             yield batch.host, batch.answers[commands[batch.host].key]
 
 
+def _last(told: Told) -> tuple[str, str]:
+    """Number and size of the last segment on the host."""
+    number, size = told.found["segments"][-1] if told.found["segments"] else (0, 0)
+    return str(number), str(size)
+
+
 def elapsed(found: Mapping[str, Any]) -> float | None:
     """Seconds of the soak since its begin, as a host that answers tells it; None where it cannot be told."""
     origin = found.get("origin")
@@ -223,12 +302,20 @@ def described(told: Told) -> Phrase:
     found, done = told.found, told.found.get("exit") or {}
     if told.error is not None:
         return told.error.phrase
+    if told.state == "running" and found.get("full"):
+        return say(
+            "runs (process {pid}, {unit}), and its journal has no room: {free} free; what it sees waits in memory. Make room, or collect",
+            pid=found["started"]["pid"], unit=found["started"]["unit"], free=show_bytes(int(found["free"])),
+        )  # fmt: skip
     if told.state == "running":
         return say("runs (process {pid}, {unit})", pid=found["started"]["pid"], unit=found["started"]["unit"])
     if told.state == "ended":
-        return say("ended: {why}, status {status}", why=str(done.get("why")), status=str(done.get("status")))
+        return say(
+            "ended {utc}: {why}, status {status}",
+            utc=str(done.get("utc"))[:19], why=lying.ending(str(done.get("why"))), status=str(done.get("status")),
+        )  # fmt: skip
     if told.state == "vanished":
         if found.get("rebooted"):
             return say("gone: the host was booted since; `kvgate soak start` resumes it")
-        return say("gone without a word: it was killed; `kvgate soak start` resumes it")
+        return say("gone without a word: it was killed; `kvgate soak start` resumes it, `kvgate soak stop` gives it up")
     return say("never began here")

@@ -50,8 +50,11 @@ def soaked(rack: Rack) -> dict[str, Host]:
     return found
 
 
-def plans(rack: Rack, soak: str, scale: float = 1.0) -> dict[str, str]:
-    """Host -> its plan as canonical JSON. Raises NotAllowed; a scale that is not 1 is for simulated racks alone."""
+def plans(rack: Rack, soak: str, scale: float = 1.0, acceptance: str = "") -> dict[str, str]:
+    """Host -> its plan as canonical JSON; ``acceptance`` is the digest of the agreement by which it will be judged.
+
+    Raises NotAllowed; a scale that is not 1 is for simulated racks alone.
+    """
     if _SOAK.fullmatch(soak) is None:
         raise NotAllowed(say("found soak name {name!r}, wanted letters, digits and _ . -", name=soak))
     if scale != 1 and not rack.simulated:
@@ -60,7 +63,9 @@ def plans(rack: Rack, soak: str, scale: float = 1.0) -> dict[str, str]:
         raise NotAllowed(say("found --scale {scale:g}, wanted 1 to 20000", scale=scale))
     hosts = soaked(rack)
     assert rack.soak is not None  # noqa: S101 - soaked() has refused it
-    return {name: canonical(_plan(rack, rack.soak, name, host, soak, scale)) for name, host in hosts.items()}
+    found = {name: _plan(rack, rack.soak, name, host, soak, scale) for name, host in hosts.items()}
+    more = {"acceptance": acceptance} if acceptance else {}
+    return {name: canonical({**one, **more}) for name, one in found.items()}
 
 
 def _plan(rack: Rack, soak: Soak, name: str, host: Host, ident: str, scale: float) -> dict[str, Any]:

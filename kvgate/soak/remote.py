@@ -84,6 +84,12 @@ def listing(place: Place) -> Command:
     return Command("list", place.line("", "-c", f"exec('{script}')", "$folder"), limit=30.0)
 
 
+def plan(place: Place, at: str) -> Command:
+    """Print the plan that was laid out, whichever worker stands beside it."""
+    script = "import sys;sys.stdout.write(open(sys.argv[1]).read())"
+    return Command("plan", place.line(at, "-c", script, "$folder/plan.json"), limit=30.0)
+
+
 def piece(place: Place, at: str, segment: int, offset: int) -> Command:
     """Ask for whole lines from an offset of a segment on, those of the segments after it too."""
     words = ("$folder/worker.pyz", "read", "$folder", str(segment), str(offset), str(PIECE))
@@ -99,6 +105,11 @@ def told(host: str, answer: Answer | CannotTell) -> dict[str, Any]:
         raise Unreadable(
             say("{host}: what the worker answered makes no sense: {why}", host=host, why=str(error))
         ) from error
+
+
+def text(host: str, answer: Answer | CannotTell) -> str:
+    """What a host printed, as it was. Raises CannotTell."""
+    return _good(host, answer).stdout.decode("utf-8", "backslashreplace")
 
 
 def installed(host: str, answer: Answer | CannotTell) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,15 @@ from kvgate.evidence.durable import flush, unwritable
 Every = Literal["once", "daily", "weekly", "monthly"]
 EVERY: tuple[Every, ...] = ("once", "daily", "weekly", "monthly")
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,40}", re.ASCII)
+#: Exit status of a run -> its result.
+RESULTS = {0: "PASS", 1: "STOP", 2: "interrupted", 4: "refused", 6: "UNDECIDED"}
 #: After so long a run that did not begin counts as missed.
 GRACE = timedelta(minutes=10)
-#: Statuses that are results and no failure of the job itself: it is not begun again for them.
-_RESULTS = "0 1 2 4 6"
+#: Every status with which the job ends by itself: it is begun again only where it was killed. All but 0 leave the unit failed, so that
+#: `systemctl --failed` shows a STOP as it shows what could not be decided.
+_RESULTS = "1 2 3 4 5 6"
+#: Seconds between two times, at least.
+_PERIOD = {"daily": 86400.0, "weekly": 7 * 86400.0, "monthly": 28 * 86400.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,20 @@ def entry(name: str, at: datetime, every: Every, argv: Sequence[str], folder: Pa
     return Entry(name, first.isoformat(), every, tuple(argv), str(folder), now.isoformat(timespec="seconds"), kind)
 
 
+def apart(every: Every, duration: float, spare: float) -> None:
+    """Whether a soak is over before the next one is due. Raises NotAllowed with the sum."""
+    period = _PERIOD.get(every)
+    if period is None or duration + spare < period:
+        return
+    raise NotAllowed(
+        say(
+            "a soak of {duration:g} h and {spare:g} h to spare takes {whole:g} h, and --every {every} begins one each {period:g} h: the "
+            "next would be due while it runs. Wanted: a longer time between, or a shorter `soak` in the inventory",
+            duration=duration / 3600, spare=spare / 3600, whole=(duration + spare) / 3600, every=every, period=period / 3600,
+        )
+    )  # fmt: skip
+
+
 def unit(one: Entry) -> str:
     """Name of its units without the ending."""
     return f"kvgate-soak-{one.name}"
@@ -89,7 +109,6 @@ def service(one: Entry) -> str:
             "Type=exec",
             f"WorkingDirectory={_path(one.folder)}",
             f"ExecStart={' '.join(map(_word, one.argv))}",
-            f"SuccessExitStatus={_RESULTS}",
             f"RestartPreventExitStatus={_RESULTS}",
             "Restart=on-failure",
             "RestartSec=60",
@@ -138,6 +157,18 @@ def _path(path: str) -> str:
     return path.replace("%", "%%")
 
 
+def _lives(pid: object) -> bool:
+    if not isinstance(pid, int):
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Book:
     """What was planned and what ran: two files beside the soaks."""
 
@@ -184,6 +215,25 @@ class Book:
                 if (one := parse_object(raw)).get("name") == name:
                     found.append(one)
         return found
+
+    def unfinished(self, name: str) -> str | None:
+        """The soak that a run of this name began and did not come to judge: killed, interrupted or under way; None where there is none."""
+        last = None
+        for run in self.runs(name):
+            if run["event"] == "soak":
+                last = str(run["soak"])
+            elif run["event"] == "ended" and run.get("judged"):
+                last = None
+        return last
+
+    def result(self, name: str) -> str | None:
+        """What the last run came to: a word of RESULTS, ``under way`` or ``killed`` for one without an end; None before the first."""
+        runs = [run for run in self.runs(name) if run["event"] in ("begun", "ended")]
+        if not runs:
+            return None
+        if runs[-1]["event"] == "ended":
+            return RESULTS.get(int(str(runs[-1]["status"])), "failed")
+        return "under way" if _lives(runs[-1].get("pid")) else "killed"
 
     def missed(self, one: Entry, now: datetime) -> list[datetime]:
         """Times at which it was to begin and nothing began until the next time."""

@@ -88,14 +88,19 @@ class Store:
         except OSError as error:
             raise unwritable(error, _WHAT, place) from error
 
-    def last(self, host: str) -> dict[str, Any]:
-        """What the host said when it last answered; empty if it never did."""
+    def state(self, host: str) -> bytes | None:
+        """What the host said of the worker: that it ended, if it ever said so, else what it said last."""
+        found = self.last(host, "ended") or self.last(host)
+        return canonical(found).encode("ascii") if found else None
+
+    def last(self, host: str, state: str | None = None) -> dict[str, Any]:
+        """What the host said when it last answered, or last told that state; empty if it never did."""
         place = self.path / host / "polls.jsonl"
         rows = place.read_bytes().splitlines() if place.exists() else []
         for row in reversed(rows):
             with contextlib.suppress(ValueError):
                 found = parse_object(row)
-                if "state" in found:
+                if "state" in found and state in (None, found["state"]):
                     return found
         return {}
 

@@ -24,7 +24,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fabric-unsteady", "rates over the node's port differ by a tenth from run to run",
-        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(noise=0.12),),
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"}, load=(Cable(noise=0.11),),
     ),
     Fault(
         "fabric-node-throttles", "the node's processors are throttled for heat while its port is loaded, and its rates differ by a tenth",
@@ -73,7 +73,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fabric-not-at-once", "clients of the array run one after another instead of at once",
-        "nodes", undecided=frozenset({"G2.2.8"}), load=(Cable(alone=True),),
+        "nodes", undecided=frozenset({"G2.2.7", "G2.2.8"}), load=(Cable(alone=True),),
     ),
     Fault(
         "perftest-refused", "the array's firewall drops perftest's connections",
@@ -104,6 +104,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-target-slow", "network and disks are fast and the volume is not: the target is served by too few cores",
-        "node-01", stops=frozenset({"G2.1.2", "G2.1.3", "G2.2.9"}), load=(Trouble("nvme1n1", factor=0.6),),
+        "node-01", stops=frozenset({"G2.1.2", "G2.1.3", "G2.1.6", "G2.2.9"}), load=(Trouble("nvme1n1", factor=0.6),),
+    ),
+    Fault(
+        "fabric-beyond-its-port", "perftest tells a fifth more than the node's port can carry: another port or another unit",
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.7", "G2.2.8", "G2.2.9"}, load=(Cable(factor=1.2),),
+    ),
+    Fault(
+        "fabric-fades", "rates over the node's port fall by 1 % from run to run",
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.9"}, load=(Cable(decay=0.01),),
     ),
 )  # fmt: skip

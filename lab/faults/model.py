@@ -20,7 +20,9 @@ class Fault:
     type the fault needs (``rocm``, ``ascend``, ``nvidia``) or empty. ``behaviour`` is a fault of the host itself:
     ``changed-host-key``, ``refuse-login``, ``silent``, ``close-early``, ``garbage``, ``banner``, ``cut-in-batch``, ``down``, ``slow``.
     ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it. ``nfs``: it needs a rack whose
-    nodes mount an export of the array too. ``driver`` is the load tool that the rack is ordered with for it.
+    nodes mount an export of the array too. ``driver`` is the load tool that the rack is ordered with for it;
+    ``containers``: its engines are ordered as containers; ``engine`` is the engine that
+    it is ordered with, where that is not vLLM.
     """
 
     name: str
@@ -35,6 +37,8 @@ class Fault:
     serving: tuple[Flaw, ...] = ()
     nfs: bool = False
     driver: str = ""
+    containers: bool = False
+    engine: str = ""
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""

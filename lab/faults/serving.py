@@ -12,8 +12,10 @@ _PROOF = _RATIOS | {"G3.2.2"}
 _LOAD = _PROOF | {"G3.2.1"}  # a request that was not answered moved nothing either
 _ASKED = _RATIOS | {"G3.2.1"}
 _MET = frozenset({"G3.2.4"})  # the local arm cannot be held against its baseline, or does not meet it
-_ALL = _PROOF | _MET | {"G3.1.1", "G3.2.1", "G3.5.1", "G3.8.1"}  # nothing was measured on the arm
-_LOCAL = _ALL - {"G3.8.1"}
+_CROWD = frozenset({"G3.9.1", "G3.9.2"})  # all nodes at once
+_OTHERS = _CROWD | {"G3.8.1"}
+_ALL = _PROOF | _OTHERS | _MET | {"G3.1.1", "G3.2.1", "G3.5.1"}  # nothing was measured on the arm
+_LOCAL = _ALL - _OTHERS
 
 
 FAULTS: tuple[Fault, ...] = (
@@ -40,7 +42,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "arms-engine-version-differs", "the array arm runs another version of the engine than was ordered",
-        Flaw("other-version", "array"), undecided=_PROOF | {"G3.1.1"},
+        Flaw("other-version", "array"), undecided=_PROOF | _CROWD | {"G3.1.1"},
     ),
     served(
         "arms-store-commit-differs", "the local arm runs another build of LMCache",
@@ -48,7 +50,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "arms-chunk-differs", "the array arm's store cuts KV into chunks of 512 tokens instead of 256",
-        Flaw("other-chunk", "array"), undecided=_PROOF | {"G3.1.1"},
+        Flaw("other-chunk", "array"), undecided=_PROOF | _CROWD | {"G3.1.1"},
     ),
     # ---- the array is not good enough, or too good
     served(
@@ -65,7 +67,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "array-worse-than-recompute", "reading from the array takes longer than computing anew",
-        Flaw("slow", "array", 12.0), stops=frozenset({"G3.3.1", "G3.4.1", "G3.4.2", "G3.6.1"}),
+        Flaw("slow", "array", 12.0), stops=frozenset({"G3.3.1", "G3.4.1", "G3.4.2", "G3.6.1"} | _CROWD),
         undecided=frozenset({"G3.3.2"}),  # so slow that its interval is too wide as well
     ),
     # ---- the node is not the one that G2 measured, or faster than its own devices
@@ -79,7 +81,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "faster-than-its-disk", "the local arm reads faster than G2 measured on its disk; its counters agree with one another",
-        Flaw("slow", "", -0.91), undecided=_PROOF | _MET,
+        Flaw("slow", "", -0.91), stops=_CROWD, undecided=_PROOF | _MET,
     ),
     served(
         "recompute-arm-restores", "the arm that computes anew finds every second prompt in a prefix cache",
@@ -88,11 +90,11 @@ FAULTS: tuple[Fault, ...] = (
     # ---- KV comes from the wrong tier, or from nowhere
     served(
         "reset-does-not-reset", "what lay in HBM before the restart still answers after it",
-        Flaw("hbm-survives"), undecided=_PROOF | {"G3.5.1"} | _MET,
+        Flaw("hbm-survives"), undecided=_PROOF | _CROWD | {"G3.5.1"} | _MET,
     ),
     served(
         "page-cache-answers", "dropping the page cache drops nothing: restored KV comes from DRAM",
-        Flaw("page-cache"), undecided=_PROOF | {"G3.8.1"} | _MET,
+        Flaw("page-cache"), undecided=_PROOF | _OTHERS | _MET,
     ),
     served(
         "local-arm-recomputes-half", "every second prompt on the local arm is computed anew: a weak baseline",
@@ -100,7 +102,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "store-dram-tier", "a quarter of the array arm's hits come from the store's cache in DRAM",
-        Flaw("dram", "array"), undecided=_PROOF | {"G3.8.1"},
+        Flaw("dram", "array"), undecided=_PROOF | _OTHERS,
     ),
     served(
         "hash-seed-random", "keys differ after every restart: nothing that was stored is found on the local arm",
@@ -108,23 +110,23 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "index-lost", "the array arm's store forgets its files when the engine restarts",
-        Flaw("index-lost", "array"), undecided=_PROOF | {"G3.5.1"},
+        Flaw("index-lost", "array"), undecided=_PROOF | _CROWD | {"G3.5.1"},
     ),
     served(
         "wrong-device", "the array arm's store lies on the local disk after all",
-        Flaw("wrong-device", "array"), undecided=_PROOF | {"G3.8.1"},
+        Flaw("wrong-device", "array"), undecided=_PROOF | _OTHERS,
     ),
     served(
         "port-counts-nothing", "the RDMA port counts no bytes while the array is read",
-        Flaw("port-quiet"), undecided=_PROOF,
+        Flaw("port-quiet"), undecided=_PROOF | _CROWD,
     ),
     served(
         "reads-too-much", "the array's device reads a third more than the hits come to",
-        Flaw("reads-more", "array", 0.33), undecided=_PROOF | {"G3.8.1"},
+        Flaw("reads-more", "array", 0.33), undecided=_PROOF | _OTHERS,
     ),
     served(
         "other-load-on-array", "somebody else reads 1 GB/s from the array while it is measured",
-        Flaw("other-load", "array", 1e9), undecided=_PROOF | {"G3.8.1"},
+        Flaw("other-load", "array", 1e9), undecided=_PROOF | _OTHERS,
     ),
     served(
         "store-writes-nothing", "writes of the local arm's store fail and nothing says so",
@@ -136,7 +138,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "failed-loads", "two loads of the array arm fail in each window and are computed anew",
-        Flaw("failed-loads", "array"), undecided=_PROOF,
+        Flaw("failed-loads", "array"), undecided=_PROOF | _CROWD,
     ),
     served(
         "preemptions", "the engine of the local arm preempts requests",
@@ -144,7 +146,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "worker-silent", "one worker of the array arm does not answer for its metrics",
-        Flaw("worker-silent", "array"), undecided=_PROOF | {"G3.8.1"},
+        Flaw("worker-silent", "array"), undecided=_PROOF | _OTHERS,
     ),
     served(
         "worker-missed", "one worker of the local arm hits half of what the others hit",
@@ -152,12 +154,12 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "engine-restarts-itself", "the engine of the array arm is started anew in the middle of each window",
-        Flaw("engine-restarts", "array"), undecided=_PROOF | {"G3.8.1"},
+        Flaw("engine-restarts", "array"), undecided=_PROOF | _OTHERS,
     ),
     # ---- the load is none
     served(
         "empty-answer", "one request on the array arm is answered with nothing",
-        Flaw("empty-answer", "array"), undecided=_LOAD | {"G3.8.1"},
+        Flaw("empty-answer", "array"), undecided=_LOAD | _OTHERS,
     ),
     served(
         "stream-dropped", "one stream of the local arm ends before its answer does",
@@ -173,11 +175,11 @@ FAULTS: tuple[Fault, ...] = (
     ),
     served(
         "tokenizer-differs", "the array arm's engine counts one token more in every prompt",
-        Flaw("tokenizer", "array"), undecided=_ASKED,
+        Flaw("tokenizer", "array"), undecided=_ASKED | _CROWD,
     ),
     served(
         "client-busy", "the load host is so busy that the client comes 0.4 s late",
-        Flaw("client-busy"), undecided=_ASKED | _MET,
+        Flaw("client-busy"), undecided=_ASKED | _CROWD | _MET,
     ),
     served(
         "arms-asked-differently", "the load host makes other prompts for one arm than for the other",
@@ -211,7 +213,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "accelerators-slowed-while-serving", "heat slows one accelerator down at every look around a measured window",
-        "node-01", platform="nvidia", undecided=_LOCAL - {"G3.5.1"},
+        "node-01", platform="nvidia", undecided=_LOCAL - {"G3.5.1"} | _CROWD,
         edits=(
             Edit(
                 ask="nvidia-smi -q -x",
@@ -277,5 +279,72 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "mount-lost-before-cell", "the array's volume is no longer mounted when its arm begins",
         "node-01", undecided=_ALL, edits=(Edit(ask="findmnt .*", replace=(('"/mnt/fx100"', '"/mnt/elsewhere"'),)),),
+    ),
+    # ---- all nodes read the array at once
+    Fault(
+        "fan-in-node-starved", "while all nodes read the array, the second one waits three times as long for its KV",
+        "node-02", stops=_CROWD, serving=(Flaw("starved", "array", 2.0),),
+    ),
+    Fault(
+        "fan-in-collapses", "while all nodes read the array, every one of them waits longer than for its own disk",
+        "nodes", stops=frozenset({"G3.9.2"}), serving=(Flaw("starved", "array", 0.6),),
+    ),
+    Fault(
+        "fan-in-node-reads-memory", "the second node restores from its page cache: the array is read by the first alone",
+        "node-02", undecided=_CROWD, serving=(Flaw("page-cache"),),
+    ),
+    Fault(
+        "fan-in-not-at-once", "the second node's clock is ten minutes ahead: nobody can tell that the nodes read at once",
+        "node-02", undecided=_CROWD, serving=(Flaw("clock-off", "array", 600.0),),
+    ),
+    Fault(
+        "fan-in-node-does-not-serve", "the second node's engine does not start",
+        "node-02", undecided=_CROWD, serving=(Flaw("does-not-start", "array"),),
+    ),
+    # ---- engines are containers
+    Fault(
+        "container-image-differs", "the array arm's container was made from another image of the same name",
+        "node-01", undecided=frozenset({"G3.1.1"}), serving=(Flaw("other-image", "array"),), containers=True,
+    ),
+    Fault(
+        "container-missing", "the array arm's container is not there",
+        "node-01", undecided=_ALL, serving=(Flaw("no-container", "array"),), containers=True,
+    ),
+    Fault(
+        "container-runtime-down", "the containers' daemon does not run: nobody can tell which engines are up",
+        "node-01", undecided=_ALL, serving=(
+            Flaw(
+                "runtime-untold",
+                text="Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?",
+            ),
+        ), containers=True,
+    ),
+    Fault(
+        "container-runtime-denied", "whoever asks the containers' daemon is refused: nobody can tell which engines are up",
+        "node-01", undecided=_ALL, serving=(
+            Flaw("runtime-untold", text="permission denied while trying to connect to the Docker daemon socket"),
+        ), containers=True,
+    ),
+    # ---- SGLang with HiCache
+    Fault(
+        "sglang-storage-untold", "SGLang's array arm counts nothing of its storage",
+        "node-01", undecided=_PROOF | _CROWD, serving=(Flaw("storage-untold", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-sources-untold", "SGLang's local arm counts cached tokens only as a total: from where is not told",
+        "node-01", undecided=_PROOF | _MET | {"G3.5.1"}, serving=(Flaw("sources-untold", "local"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-prefetch-unfulfilled", "SGLang's array arm finds pages in its storage and does not get them in time",
+        "node-01", undecided=_PROOF | _CROWD, serving=(Flaw("failed-loads", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-page-size-differs", "SGLang's array arm keeps pages of 128 tokens instead of 64",
+        "node-01", undecided=_PROOF | _CROWD | {"G3.1.1"}, serving=(Flaw("other-chunk", "array"),), engine="sglang",
+    ),
+    Fault(
+        "sglang-array-arm-slow", "requests on SGLang's array arm take a tenth longer than they should",
+        "node-01", stops=frozenset({"G3.3.1", "G3.3.2", "G3.4.1", "G3.4.2"}), serving=(Flaw("slow", "array", 0.10),),
+        engine="sglang",
     ),
 )  # fmt: skip

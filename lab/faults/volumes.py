@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lab.faults.model import Fault
+from lab.load.files import Upset
 from lab.load.model import NFS, Trouble
 from lab.machine import Edit
 
@@ -13,7 +14,7 @@ _SEEN = frozenset({"G2.1.9"})
 _EVERY = frozenset(
     {
         "G2.1.2", "G2.1.3", "G2.1.4", "G2.1.5", "G2.1.6", "G2.1.7", "G2.1.8", "G2.1.9", "G2.1.10", "G2.1.12",
-        "G2.4.1", "G2.5.1",
+        "G2.1.14", "G2.1.15", "G2.4.1", "G2.5.1",
     }
 )  # fmt: skip
 _ARRAY = _EVERY | {"G2.2.9"}
@@ -21,15 +22,15 @@ _ARRAY = _EVERY | {"G2.2.9"}
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "local-disk-slow", "the node's own disk gives two thirds of its data sheet: an x4 slot that trained to gen 3 under load",
-        "node-01", stops=_RATES, load=(Trouble("nvme0n1", factor=0.66),),
+        "node-01", stops=_RATES | {"G2.1.6"}, load=(Trouble("nvme0n1", factor=0.66),),
     ),
     Fault(
         "volume-link-25g", "the array's volume comes through a port at 25 Gb/s",
-        "node-01", stops=_RATES | {"G2.1.6", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.245),),
+        "node-01", stops=_RATES | _REPEAT | {"G2.1.14", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.245),),
     ),
     Fault(
         "volume-kv-slow", "the array's volume carries a few percent of what it should: nothing that keeps KV could live on it",
-        "node-01", stops=_RATES | _REPEAT | {"G2.2.9"}, load=(Trouble("nvme1n1", factor=0.03),),
+        "node-01", stops=_RATES | _REPEAT | {"G2.1.14", "G2.1.15", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.03),),
     ),
     Fault(
         "volume-mtu-1500", "the fabric carries RoCE packets of 1024 bytes: the port's share for payload is smaller",
@@ -37,21 +38,22 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "local-disk-throttles", "the local disk grows slower from round to round, as one does that throttles",
-        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"}, load=(Trouble("nvme0n1", decay=0.08, warmer=3),),
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10"}, load=(Trouble("nvme0n1", decay=0.08, warmer=3),),
     ),
     Fault(
         "node-throttles", "the node's processors are throttled for heat while the local disk is loaded, and everything on it slows down",
-        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10", "G2.4.1", "G2.5.1"},
+        "node-01", undecided=_EVERY - {"G2.1.9", "G2.1.10"},
         load=(Trouble("nvme0n1", decay=0.08, clock=0.8, throttled=3),),
     ),
     Fault(
-        "volume-unsteady", "rates of the array's volume differ by a tenth from round to round",
-        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"}, load=(Trouble("nvme1n1", noise=0.12),),
+        "volume-unsteady", "rates of the array's volume differ by a fifth from round to round",
+        "node-01", undecided=_ARRAY - {"G2.1.9", "G2.1.10"},
+        load=(Trouble("nvme1n1", noise=0.2),),
     ),
     Fault(
         "volume-link-flaps", "the node's storage link comes and goes while the array's volume is loaded, and its RoCE port loses packets",
-        "node-01", undecided=_RATES | _REPEAT | {"G2.1.7", "G2.1.12", "G2.2.9", "G2.5.1"},
-        load=(Trouble("nvme1n1", noise=0.12, flaps=1, lost=40),),
+        "node-01", undecided=_ARRAY - {"G2.1.9", "G2.1.10"},
+        load=(Trouble("nvme1n1", noise=0.2, flaps=1, lost=40),),
     ),
     Fault(
         "local-reads-from-memory", "half of what fio reads on the local disk comes from memory",
@@ -59,7 +61,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-other-load", "somebody else reads 3 GB/s from the array's volume while it is measured",
-        "node-01", stops=_SEEN, load=(Trouble("nvme1n1", other=3e9),),
+        "node-01", stops=_SEEN, undecided=_ARRAY - _SEEN, load=(Trouble("nvme1n1", other=3e9),),
     ),
     Fault(
         "local-buffered", "fio on the node runs without direct I/O, whatever it was asked",
@@ -136,5 +138,68 @@ FAULTS: tuple[Fault, ...] = (
         "space-unknown", "df on the local disk's filesystem answers with an input/output error",
         "node-01", undecided=_EVERY,
         edits=(Edit(ask="df -B1 .* /mnt/nvme0", stdout="", stderr="df: /mnt/nvme0: Input/output error\n", status=1),),
+    ),
+    # ---- numbers that nothing was held against before: small requests, what can be carried, who else was there
+    Fault(
+        "volume-random-writes-slow", "the array's volume takes 519 small random writes a second",
+        "node-01", stops=frozenset({"G2.1.15"}), load=(Trouble("nvme1n1", small_writes=519 / 560_000),),
+    ),
+    Fault(
+        "volume-random-reads-slow", "the array's volume gives a tenth of the small random reads that its disks promise",
+        "node-01", stops=frozenset({"G2.1.14"}), load=(Trouble("nvme1n1", small_reads=0.1),),
+    ),
+    Fault(
+        "local-random-writes-slow", "the local disk takes two thirds of the small random writes of its data sheet",
+        "node-01", stops=frozenset({"G2.1.15"}), load=(Trouble("nvme0n1", small_writes=0.66),),
+    ),
+    Fault(
+        "volume-beyond-its-port", "something answers for the array's volume faster than the port can carry",
+        "node-01", undecided=_RATES | {"G2.1.5", "G2.1.6", "G2.1.9", "G2.1.10", "G2.2.9", "G2.4.1", "G2.5.1"},
+        load=(Trouble("nvme1n1", factor=1.3),),
+    ),
+    Fault(
+        "local-beyond-its-slot", "something answers for the local disk faster than its four lanes can carry",
+        "node-01", undecided=frozenset({"G2.1.2", "G2.1.5", "G2.1.6", "G2.1.9", "G2.1.10", "G2.4.1"}),
+        stops=frozenset({"G2.5.1"}), load=(Trouble("nvme0n1", factor=1.3),),
+    ),
+    Fault(
+        "nfs-beyond-its-port", "reads over NFS come faster than all ports of the node can carry",
+        "node-01", undecided=frozenset({"G2.1.11", "G2.4.2"}),
+        load=(Trouble(NFS.device, factor=15.0), Upset(NFS.device, load=15.0)), nfs=True,
+    ),
+    Fault(
+        "volume-written-by-others", "somebody else writes 1 GB/s to the array's volume while it is read, and reads while it is written",
+        "node-01", stops=_SEEN, undecided=_ARRAY - _SEEN, load=(Trouble("nvme1n1", across=1e9),),
+    ),
+    Fault(
+        "nfs-written-by-others", "somebody else writes 200 MB/s over the NFS mount while it is read",
+        "node-01", undecided=frozenset({"G2.1.11"}), load=(Trouble(NFS.device, across=2e8),), nfs=True,
+    ),
+    # ---- files that are not there as a whole
+    Fault(
+        "local-laid-short", "laying a file out on the local disk ends after two fifths, with status 0",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", laid=0.4),),
+    ),
+    Fault(
+        "local-holes", "half of the file on the local disk has no place on it: reads of holes are answered by nobody",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", holes=0.5),),
+    ),
+    Fault(
+        "model-laid-short", "files that stand for a model are written by half, with status 0",
+        "node-01", undecided=frozenset({"G2.4.1"}), load=(Upset("nvme1n1", laid=0.5),),
+    ),
+    # ---- rounds that repeat and go somewhere all the same
+    Fault(
+        "local-disk-fades", "the local disk gives 1 % less in each round: far below any limit on the variation",
+        "node-01", undecided=_EVERY - {"G2.1.8", "G2.1.9", "G2.1.10", "G2.1.15"}, load=(Trouble("nvme0n1", decay=0.01, noise=0.001),),
+    ),
+    # ---- fio that ran otherwise than asked
+    Fault(
+        "fio-fewer-jobs", "fio runs other jobs than asked on the array's volume and says so in its options alone",
+        "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", jobs=3),),
+    ),
+    Fault(
+        "fio-changed-between-rounds", "fio is replaced by another version while the local disk is measured",
+        "node-01", undecided=_EVERY, load=(Trouble("nvme0n1", runs=(2,), version="fio-3.42"),),
     ),
 )  # fmt: skip

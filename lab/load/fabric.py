@@ -15,6 +15,8 @@ _ROCE = (
     "np_ecn_marked_roce_packets", "out_of_buffer", "out_of_sequence", "packet_seq_err", "req_cqe_error",
     "req_cqe_flush_error", "rnr_nak_retry_err", "roce_adp_retrans", "rp_cnp_handled", "rp_cnp_ignored",
 )  # fmt: skip
+#: What a run may lie above the mean.
+_LITTLE = 0.003
 #: TCP ports from here on serve several clients at once.
 _MANY = 18600
 _BASE = {"lifespan": 10, "local_ack_timeout_err": 1, "np_cnp_sent": 31, "out_of_sequence": 2, "packet_seq_err": 2}
@@ -24,13 +26,15 @@ _BASE = {"lifespan": 10, "local_ack_timeout_err": 1, "np_cnp_sent": 31, "out_of_
 class Cable:
     """What is wrong with a host's port under load. ``runs`` are numbers of its client runs, empty for all.
 
-    ``factor`` slows, ``mtu`` is RoCE's in bytes, ``noise`` the relative deviation, ``both`` slows only both directions at once,
+    ``factor`` slows, ``decay`` slows each run by so much more, ``mtu`` is RoCE's in bytes, ``noise`` the relative deviation,
+    ``both`` slows only both directions at once,
     ``card`` only accelerator memory. ``short`` is the share of its time that perftest ran. ``said`` replaces what the client prints
     and ``status`` how it ends. ``grows`` are counters that rise with each run; ``ecn`` and ``pause`` say what holds senders back.
     """
 
     runs: tuple[int, ...] = ()
     factor: float = 1.0
+    decay: float = 0.0
     mtu: int = 4096
     noise: float = 0.001
     both: float = 1.0
@@ -119,14 +123,15 @@ class FabricHost:
 
     def _rate(self, tool: str, options: list[str], cable: Cable, run: int, port: int) -> str:
         both = "-b" in options
-        carried = 100e9 * cable.mtu / (cable.mtu + 82) * 0.998 * cable.factor
+        carried = 100e9 * cable.mtu / (cable.mtu + 82) * 0.998 * cable.factor * (1 - cable.decay) ** (run - 1)
         if both:
             carried *= 2 * cable.both
         if any(word.startswith("--use_") for word in options):
             carried *= cable.card
         if port >= _MANY:
             carried /= 1 if cable.alone else 2 if "write" in tool else self.nodes
-        bits = carried * (1 + random.Random(f"{self.name} {tool} {options} {run}").gauss(0.0, cable.noise))
+        noise = random.Random(f"{self.name} {tool} {options} {run}").gauss(0.0, cable.noise)
+        bits = carried * (1 + noise if noise < _LITTLE else 1 - noise)  # no noise makes a port faster than it is
         seconds = (int(options[options.index("-D") + 1]) - 2 * int(options[options.index("-f") + 1])) * cable.short
         size = int(options[options.index("-s") + 1])
         rate = bits / 8 / size

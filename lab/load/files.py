@@ -23,6 +23,7 @@ class Upset:
 
     ``load`` slows reading, ``save`` durable writing; ``unsteady`` is the relative deviation of loads. ``across`` makes the verify
     say that versions differ, ``io`` that the device gives an I/O error, ``short`` verifies that share only. ``full``: no space.
+    ``laid`` is the share of a model's files that is written when they are laid out.
     ``anew`` is how letting a volume go and taking it again ends, ``forgets`` loses with the connection what was written before.
     """
 
@@ -38,6 +39,7 @@ class Upset:
     io: bool = False
     short: float = 1.0
     full: bool = False
+    laid: float = 1.0
     no_drop: bool = False
     killed: bool = False
     empty: bool = False
@@ -59,6 +61,7 @@ class FilesHost:
     runs: dict[str, int] = field(default_factory=dict)
     uptime: float = 86400.0
     server: dict[str, int] = field(default_factory=dict)
+    laid: dict[str, int] = field(default_factory=dict)  # bytes of files that stand for a model, by folder
 
     def answer(self, words: list[str]) -> Reply | None:
         """Answer one command; None for what is none of its own."""
@@ -80,6 +83,8 @@ class FilesHost:
         if words[:1] == ["fio"] and "--verify=crc32c" in words:
             return self._verify(words) if "--rw=read" in words else self._write(words)
         if words[:1] == ["fio"] and "--name=shards" in words:
+            given = options(words)
+            self.laid[given["directory"]] = int(given["numjobs"]) * int(given["size"])
             return self._write(words)
         return None
 
@@ -135,6 +140,7 @@ class FilesHost:
             )
         self.runs.pop(f"forgot {volume.path}", None)
         size = int(given["size"]) * int(given.get("numjobs", "1"))
+        size = int(size * self._upset(volume).laid) if given["name"] == "shards" else size
         return Reply(document(given, size / volume.write, volume.write, size).encode())
 
     def _verify(self, words: list[str]) -> Reply:
@@ -165,7 +171,7 @@ class FilesHost:
         if volume is None:
             return Reply(stderr=b"find: No such file or directory\n", status=1)
         upset = self._upset(volume)
-        count, size = (0, 0) if upset.empty else (8, 8 * 4 * 2**30)
+        count, size = (0, 0) if upset.empty else (8, self.laid.get(folder, 8 * 4 * 2**30))
         seconds = size / (volume.read * 0.93 * upset.load * self._run(f"load {folder}", upset.unsteady))
         self.move(volume, "read", 0.0 if upset.kept else size)
         start, self.uptime = self.uptime, self.uptime + seconds

@@ -15,9 +15,15 @@ from lab.load.files import FilesHost, Upset
 from lab.load.model import ARRAY, LOCAL, Trouble, Volume, rate
 from lab.load.network import mountstats
 from lab.machine import Reply
+from lab.serving.crowd import Crowd
 from lab.serving.host import ServingHost
 from lab.serving.model import Flaw
 from lab.soak.worker import SoakHost
+
+#: Where the kernel counts what devices and mounts move.
+_COUNTED = ("/proc/diskstats", "/proc/self/mountstats")
+#: Seconds between two looks at a device that nobody loads yet.
+_IDLE = 2
 
 
 @lru_cache(maxsize=512)
@@ -35,6 +41,7 @@ class LoadHost:
     troubles: tuple[Trouble, ...] = ()
     runs: dict[str, int] = field(default_factory=dict)
     moved: dict[str, list[float]] = field(default_factory=dict)
+    laid: dict[str, int] = field(default_factory=dict)  # length of every file that was laid out
     fabric: FabricHost | None = None
     upsets: tuple[Upset, ...] = ()
     files: FilesHost = field(init=False)
@@ -43,13 +50,21 @@ class LoadHost:
     unused: set[str] = field(default_factory=set)  # devices that nothing on this host stands on
     server: dict[str, int] = field(default_factory=dict)  # what the NFS server keeps of files, the same for all nodes
     flaws: tuple[Flaw, ...] = ()
+    crowd: Crowd = field(default_factory=Crowd)  # what the serving hosts of the rack share
+    engine: str = "vllm"
     serving: ServingHost | None = None
     soak: SoakHost | None = None
 
     def __post_init__(self) -> None:
         self.files = FilesHost(self.volumes, self._move, self.upsets, server=self.server)
         self.serving = ServingHost(
-            self.name, self.boot, self.moved, lambda: self._counters().stdout.decode(), self.flaws
+            self.name,
+            self.boot,
+            self.moved,
+            lambda: self._counters().stdout.decode(),
+            self.flaws,
+            crowd=self.crowd,
+            engine=self.engine,
         )
 
     def answer(self, line: str) -> Reply | None:
@@ -68,6 +83,8 @@ class LoadHost:
             (words[:1] == ["mkdir"] or words[:1] == ["rm"], lambda _: Reply()),
             (words[:2] == ["sh", "-c"] and "guard: refused" in words[2], self._guard),
             (words[:2] == ["sh", "-c"] and "KVGATE_LOAD" in words[2], lambda _: Reply(b"ours 0\nend\n")),
+            (words[:2] == ["sh", "-c"] and words[-1] in _COUNTED, lambda _: self._idle(words[-1])),
+            (words[:1] == ["stat"] and "/.kvgate-load/" in words[-1], self._extent),
             (words == ["cat", "/proc/diskstats"], lambda _: self._counters()),
             (words == ["cat", "/proc/self/mountstats"], lambda _: Reply(mountstats(self.volumes, self.moved).encode())),
             (words[:2] == ["grep", "-EHs"] and "scaling_cur_freq" in line, lambda _: self._around()),
@@ -112,7 +129,7 @@ class LoadHost:
         return next((one for one in self.troubles if one.applies(device, run)), Trouble())
 
     def _version(self) -> str:
-        return next((one.version for one in self.troubles), Trouble().version)
+        return next((one.version for one in self.troubles if not one.runs), Trouble().version)
 
     def _volume(self, file: str) -> Volume | None:
         return next((one for one in self.volumes if file.startswith(one.path + "/")), None)
@@ -124,6 +141,28 @@ class LoadHost:
             counts = (read // 256, 0, read, read // 900, written // 256, 0, written, written // 900, 0, read // 1800, 0)
             rows.append(f" 259 {number:7d} {volume.device} {' '.join(str(count) for count in counts)}\n")
         return Reply("".join(rows).encode())
+
+    def _idle(self, file: str) -> Reply:
+        """Two looks at what is counted, with whatever others move in between."""
+        network = file == _COUNTED[1]
+
+        def look() -> str:
+            return mountstats(self.volumes, self.moved) if network else self._counters().stdout.decode()
+
+        first = look()
+        for volume in self.volumes:
+            if volume.network == network:
+                self._move(volume, "read", self._trouble(volume.device, 0).other * _IDLE)
+        return Reply(f"{first}\n--- later\n{look()}".encode())
+
+    def _extent(self, words: list[str]) -> Reply:
+        """How long a file is that was laid out here, and how much of it lies on the device."""
+        size = self.laid.get(words[-1])
+        volume = self._volume(words[-1])
+        if size is None or volume is None:
+            return Reply(stderr=f"stat: cannot statx '{words[-1]}': No such file or directory\n".encode(), status=1)
+        blocks = int(size * (1 - self._trouble(volume.device, 0).holes)) // 512
+        return Reply(f"{size} {blocks} 512\n".encode())
 
     def _around(self) -> Reply:
         """What stands around a round, looked at before and after it: as ordered, or as a trouble leaves it a little more each time.
@@ -169,9 +208,10 @@ class LoadHost:
             return Reply(
                 b"fio: io_u error on file: No space left on device: write offset=0, buflen=1048576\n", status=1
             )
-        size = float(given["size"])
+        size = int(float(given["size"]) * int(given.get("loops", "1")) * trouble.laid)
+        self.laid[given["filename"]] = int(given["size"])
         self._move(volume, "write", size)
-        return Reply(document(given, size / volume.write, volume.write, int(size), trouble).encode())
+        return Reply(document(given, size / volume.write, volume.write, size, trouble).encode())
 
     def _watched(self, words: list[str]) -> Reply:
         given = options(words[words.index("fio") :])
@@ -187,17 +227,24 @@ class LoadHost:
         seen = found * (1 - trouble.cached)
         self._move(volume, given["rw"], seen * (ran + ramp))
         self._move(volume, given["rw"], trouble.other * (ran + ramp))
+        self._move(volume, "read" if given["rw"].endswith("write") else "write", trouble.across * (ran + ramp))
+        if trouble.jobs:
+            given["numjobs"] = str(trouble.jobs)
         text = "" if trouble.killed else document(given, ran, found, int(found * ran), trouble)
-        watched = b"" if trouble.no_iostat else _iostat(volume, given["rw"], seen + trouble.other, int(seconds + ramp))
+        watched = (
+            b""
+            if trouble.no_iostat
+            else _iostat(volume, given["rw"], seen + trouble.other, trouble.across, int(seconds + ramp))
+        )
         missing = b"sh: 1: iostat: not found\n" if trouble.no_iostat else watched
         return Reply((trouble.note + text).encode(), missing, trouble.status)
 
 
-def _iostat(volume: Volume, way: str, seen: float, seconds: int) -> bytes:
+def _iostat(volume: Volume, way: str, seen: float, across: float, seconds: int) -> bytes:
     rows: list[dict[str, Any]] = []
     for second in range(seconds):
         share = seen * (1 + 0.004 * ((second * 7) % 5 - 2))
-        reading, writing = (0.0, share) if way.endswith("write") else (share, 0.0)
+        reading, writing = (across, share) if way.endswith("write") else (share, across)
         rows.append(
             {
                 "disk": [

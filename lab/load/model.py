@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Volume:
-    """One filesystem's device: peak rates in bytes a second, the time of an empty request in seconds, write operations a second.
+    """One filesystem's device: peak rates in bytes a second, the time of an empty request in seconds, small operations a second.
 
     ``network``: there is no block device below it; the client counts what its server gave.
     """
@@ -18,16 +18,21 @@ class Volume:
     read: float
     write: float
     base: float
+    read_ops: float
     write_ops: float
     network: bool = False
 
 
 #: The node's own disk, and the array's volume behind one 100GbE port.
-LOCAL = Volume("nvme0n1", "/mnt/nvme0", 6.8e9, 4.0e9, 80e-6, 190_000)
-ARRAY = Volume("nvme1n1", "/mnt/fx100", 11.95e9, 11.6e9, 95e-6, 260_000)
+LOCAL = Volume("nvme0n1", "/mnt/nvme0", 6.8e9, 4.0e9, 80e-6, 1_020_000, 190_000)
+ARRAY = Volume("nvme1n1", "/mnt/fx100", 11.95e9, 11.6e9, 95e-6, 2_150_000, 560_000)
 
 #: An export of the array, mounted by every node.
-NFS = Volume("192.168.100.10:/export/models", "/mnt/nfs", 1.6e9, 0.9e9, 450e-6, 20_000, network=True)
+NFS = Volume("192.168.100.10:/export/models", "/mnt/nfs", 1.6e9, 0.9e9, 450e-6, 60_000, 20_000, network=True)
+
+
+#: What the best run has of the peak rate.
+_BEST = 1.01
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,10 @@ class Trouble:
     """What is wrong with load on a host. ``on`` is a device, empty for all; ``runs`` are numbers of fio's runs on it, empty for all.
 
     ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
-    the share of bytes that memory answers, ``other`` foreign bytes a second on the device. ``stderr``/``status``/``error`` are
+    the share of bytes that memory answers, ``other`` foreign bytes a second on the device, before and during a run, and
+    ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid
+    out and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow many small
+    requests; ``jobs`` is how many jobs fio runs whatever it was asked. ``stderr``/``status``/``error`` are
     how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and ``lost`` what each round
     adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
     the share of its time that it ran; ``killed`` prints nothing.
@@ -48,6 +56,12 @@ class Trouble:
     noise: float = 0.004
     cached: float = 0.0
     other: float = 0.0
+    across: float = 0.0
+    laid: float = 1.0
+    holes: float = 0.0
+    small_reads: float = 1.0
+    small_writes: float = 1.0
+    jobs: int = 0
     cpu: float | None = None
     latency: float = 1.0
     note: str = ""
@@ -81,8 +95,11 @@ def rate(volume: Volume, way: str, block: int, depth: int, trouble: Trouble, run
     peak = (volume.write if writing else volume.read) * trouble.factor
     alone = volume.base + block / peak
     found = min(peak, depth * block / alone)
-    if way == "randwrite":
-        found = min(found, volume.write_ops * block)
+    if way.startswith("rand"):
+        found = min(found, (volume.write_ops if writing else volume.read_ops) * block)
+    if block < 2**16 and depth > 1:
+        found *= trouble.small_writes if writing else trouble.small_reads
     noise = random.Random(f"{volume.device} {way} {block} {depth} {run}").gauss(0.0, trouble.noise)
     slowed = found * (1 - trouble.decay) ** (run - 1)
-    return max(slowed * (1 + noise), 1.0)
+    # No noise makes a port or a disk faster than it is.
+    return max(slowed * (1 + noise if slowed * (1 + noise) < _BEST * peak else 1 - abs(noise)), 1.0)

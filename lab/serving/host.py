@@ -10,10 +10,12 @@ from functools import lru_cache
 from typing import Any
 
 from lab.machine import Reply
-from lab.serving import launcher, pages, readback
+from lab.serving import launcher, readback, scraped
 from lab.serving.client import Served, document
-from lab.serving.model import CHUNK, TOKEN, UNITS, Flaw, Unit, noise, speed
+from lab.serving.crowd import Crowd
+from lab.serving.model import CHUNK, PAGE, TOKEN, UNITS, Flaw, Unit, noise, sglang, speed
 from lab.serving.pages import Counters
+from lab.serving.scraped import section
 
 #: One prompt: seed, set, number, tokens.
 Key = tuple[int, str, int, int]
@@ -61,6 +63,13 @@ class ServingHost:
     starts: int = 0
     booted: int = 0
     left: dict[str, set[Key]] = field(default_factory=dict)
+    crowd: Crowd = field(default_factory=Crowd)
+    engine: str = "vllm"
+
+    def __post_init__(self) -> None:
+        if self.engine == "sglang":
+            self.units = tuple(sglang(one) for one in self.units)
+        self.crowd.hosts.append(self)
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line; None for one that is none of its own."""
@@ -86,20 +95,26 @@ class ServingHost:
         return next((one for one in self.flaws if one.hits(kind, role, number)), None)
 
     def unit(self, name: str) -> Unit | None:
-        """Find an engine by its unit."""
-        return next((one for one in self.units if one.name == name), None)
+        """Find an engine by its unit, or by its container, which bears the same name."""
+        return next((one for one in self.units if name in (one.name, one.name.removesuffix(".service"))), None)
 
     def _stop(self, given: list[str]) -> str:
         unit = self.unit(given[1])
-        if unit is not None and self.flaw("will-not-stop", unit.role) and unit.name in self.running:
+        if given[0] == "container" and (untold := self.flaw("runtime-untold")) is not None:
+            return f"state untold: {untold.text}\nend\n"
+        if unit is None or (given[0] == "container" and self.flaw("no-container", unit.role)):
+            return "state absent\nend\n"
+        if self.flaw("will-not-stop", unit.role) and unit.name in self.running:
             return "state deactivating\nend\n"
-        gone = self.running.pop(given[1], None)
+        gone = self.running.pop(unit.name, None)
         if gone is not None and self.flaw("hbm-survives", gone.unit.role):
-            self.left[given[1]] = gone.hbm
-        return "state inactive\nend\n"
+            self.left[unit.name] = gone.hbm
+        return f"state {'exited' if given[0] == 'container' else 'inactive'}\nend\n"
 
     def _start(self, given: list[str]) -> str:
         unit = self.unit(given[1])
+        if given[0] == "container" and (unit is None or self.flaw("no-container", unit.role)):
+            return f"said Error response from daemon: No such container: {given[1]}\nend\n"
         if unit is not None and not self.flaw("does-not-start", unit.role):
             self.starts += 1
             self.running[unit.name] = Running(unit, Counters(self.starts), self.left.pop(unit.name, set()))
@@ -110,6 +125,9 @@ class ServingHost:
 
     def _ready(self, given: list[str]) -> str:
         found = self.at(given[0])
+        unit = self.unit(given[4]) if given[3] == "container" else None
+        if found is None and unit is not None and self.flaw("no-container", unit.role):
+            return f"over absent\nlog Error response from daemon: No such container: {given[4]}\nend\n"
         if found is None:
             return "over failed\nlog ValueError: free memory on device is less than desired utilization\nend\n"
         if self.flaw("other-model", found.unit.role):
@@ -181,33 +199,24 @@ class ServingHost:
         text = section("boot", boot) + section("meminfo", "MemTotal: 1 kB")
         text += section("diskstats", self.diskstats())
         text += section("rdma", f"{base}/port_rcv_data:{int(self.received) // 4}\n{base}/link_downed:{self.downs}")
-        return text + "".join(self._page(url) for url in given) + "== end\n"
-
-    def _page(self, url: str) -> str:
-        found = next((one for one in self.running.values() if url in one.unit.pages), None)
-        if found is None:
-            return section(f"page {url}", "curl: (7) Failed to connect to 127.0.0.1: Connection refused", 7)
-        role, rank = found.unit.role, found.unit.pages.index(url)
-        if rank == 3 and self.flaw("worker-silent", role):
-            return section(f"page {url}", "curl: (28) Operation timed out after 30000 milliseconds", 28)
-        if rank == 0:
-            return section(f"page {url}", pages.engine(found.counters))
-        missed = self.flaw("worker-missed", role)
-        hit = 0 if not found.unit.store else found.counters.store
-        return section(f"page {url}", pages.worker(found.counters, rank, hit // 2 if missed and rank == 2 else hit))
+        return text + "".join(scraped.page(self, url) for url in given) + "== end\n"
 
     def _client(self, options: dict[str, Any]) -> Reply:
         engines = [self.at(endpoint) for endpoint in options["endpoints"]]
         first = next((one for one in engines if one is not None), None)
         role = first.unit.role if first is not None else ""
         number = 0
+        crowded = "/fan-in/" in options["set"]
         if options["mode"] == "measure":
-            place = (role, options["concurrency"], first.unit.store if first is not None else "")
+            place = (role, options["concurrency"], first.unit.store if first is not None and not crowded else "")
             number = self.windows[place] = self.windows.get(place, 0) + 1
+            if crowded:
+                self.clock = self.crowd.begin(self, options["set"])
         window = Window(self, options, role, number)
+        off = flaw.amount if (flaw := self.flaw("clock-off", role)) is not None else 0.0
         text, seconds = document(
             options,
-            (1.79e9 + self.clock, self.clock),
+            (1.79e9 + self.clock + off, self.clock),
             lambda index: window.serve(engines[(index + options["shift"]) % len(engines)], index),
             0.4 if self.flaw("client-busy") and options["mode"] == "measure" else 0.003,
             0.2 if self.flaw("clock-steps") else 0.0,
@@ -216,11 +225,6 @@ class ServingHost:
         self.clock += seconds
         window.end(seconds)
         return Reply(text.encode())
-
-
-def section(name: str, text: str, status: int = 0) -> str:
-    """One section as the scripts print it."""
-    return f"== {status} {name}\n" + "".join(f"| {row}\n" for row in text.splitlines())
 
 
 @dataclass
@@ -242,7 +246,8 @@ class Window:
         if (wrong := self._broken(engine, index)) is not None:
             return wrong
         source = self._source(engine, key)
-        stored = tokens // CHUNK * CHUNK
+        # SGLang computes the last token anew, and with it the whole page that it lies in.
+        stored = (tokens - 1) // PAGE * PAGE if host.engine == "sglang" else tokens // CHUNK * CHUNK
         engine.counters.prompt += tokens
         if source == "device":
             engine.counters.device += stored
@@ -338,6 +343,12 @@ class Window:
         if (loose := host.flaw("restless", self.role)) is not None:
             factor *= noise("restless", self.role, concurrency, self.number, spread=loose.amount)
         each = noise(self.role, options["set"], index, spread=0.01)
+        if source == "store" and self.role == "array":
+            wait, crowd = ttft, host.crowd
+            wait *= crowd.slowdown(concurrency * options["tokens"] * TOKEN / whole)
+            if crowd.reading() > 1 and (starved := host.flaw("starved", self.role)) is not None:
+                wait *= 1 + starved.amount
+            ttft, whole = wait, whole + wait - ttft
         if host.flaw("first-chunk-early", self.role):
             return 0.004, (whole - 0.004) * factor
         return max(ttft * factor * each, 1e-4), max((whole - ttft) * factor * out / 128, 1e-4)

@@ -22,13 +22,26 @@ def answer(host: ServingHost, line: str) -> Reply | None:
     if "kvgate-launcher" in line[:1000]:
         return _run(host, json.loads(shlex.split(line)[-1]))
     if found := _ASKED.match(line):
-        return Reply(f"{_version(host, found[1])}\n".encode())
+        return _told(host, found[1])
     return None
+
+
+def _told(host: ServingHost, word: str) -> Reply:
+    """What the tool's own interpreter says of its version, or why it cannot."""
+    if host.flaw("tool-folder"):
+        return Reply(stderr=b"sh: 1: /opt/bench/bin/python3: not found\n", status=127)
+    if host.flaw("tool-absent"):
+        trace = b'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\nIndexError: list index out of range\n'
+        return Reply(stderr=trace, status=1)
+    if host.flaw("tool-unreadable"):
+        return Reply(b"None\n")
+    return Reply(f"{_version(host, word)}\n".encode())
 
 
 def _version(host: ServingHost, word: str) -> str:
     tool = next(one for one in tools.VERSIONS if one.startswith(word))
-    return "0.99.0" if host.flaw("tool-version") else tools.VERSIONS[tool]
+    flaw = host.flaw("tool-version")
+    return tools.VERSIONS[tool] if flaw is None else flaw.text or "0.99.0"
 
 
 def _run(host: ServingHost, options: dict[str, Any]) -> Reply:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 #: Qwen3-Coder-480B at bf16: layers, KV heads, head size; bytes of a token over all ranks.
 LAYERS, HEADS, HEAD = 62, 8, 128
 TOKEN = 2 * LAYERS * HEADS * HEAD * 2
 CHUNK = 256
+
+#: Tokens of a page of SGLang's cache.
+PAGE = 64
 
 #: TTFT p50 in seconds and output tokens a second by arm and concurrency.
 SPEED = {
@@ -88,3 +91,8 @@ def speed(role: str, concurrency: int) -> tuple[float, float]:
     """TTFT and throughput of an arm; between and beyond the known concurrencies the nearest one's."""
     table = SPEED[role]
     return table[min(table, key=lambda known: abs(known - concurrency))]
+
+
+def sglang(unit: Unit) -> Unit:
+    """The same engine as one of SGLang: another name, and one page for all its ranks."""
+    return replace(unit, name=unit.name.replace("vllm", "sglang"), pages=unit.pages[:1])

@@ -1,4 +1,4 @@
-"""Pages of metrics as vLLM 0.20 and LMCache's workers print them."""
+"""Pages of metrics as vLLM 0.20, LMCache's workers and SGLang 0.5.23 print them."""
 
 from __future__ import annotations
 
@@ -53,3 +53,26 @@ def worker(found: Counters, rank: int, shown: int) -> str:
         f"# HELP {name} .\n# TYPE {name} {kind}\n{name}{end}{{{label}}} {float(value)}\n"
         for kind, name, end, value in rows
     )
+
+
+def sglang(found: Counters, *, total: bool = False, storage: bool = True) -> str:
+    """SGLang's one page. What it counts by source, and of its storage, is printed from the first token on.
+
+    ``total``: it does not tell sources apart; ``storage``: it counts what its storage does.
+    """
+    label = 'model_name="Qwen3-Coder-480B-A35B-Instruct-FP8"'
+    rows = [("prompt_tokens", "", found.prompt), ("num_retracted_requests", "", found.preempted)]
+    if total:
+        parts = [("total", found.device + found.dram + found.store)]
+    else:
+        parts = [("device", found.device), ("host", found.dram), ("storage", found.store)]
+    rows += [("cached_tokens", f',cache_source="{source}"', value) for source, value in parts if value]
+    if storage and found.store:
+        rows.append(("storage_prefetch_hit_tokens", "", found.store))
+    if storage and found.failed_loads:
+        rows.append(("storage_prefetch_unfulfilled_tokens", ',reason="storage_transfer"', found.failed_loads * 64))
+    text = []
+    for name, more, value in rows:
+        family = f"# TYPE sglang:{name}_total counter\n"
+        text += [*([family] if family not in text else []), f"sglang:{name}_total{{{label}{more}}} {float(value)}\n"]
+    return "".join(text)

@@ -11,6 +11,7 @@ from lab.soak.trouble import (
     Count,
     Drift,
     Failing,
+    Leak,
     Lost,
     Moved,
     Record,
@@ -19,6 +20,7 @@ from lab.soak.trouble import (
     Silent,
     Slow,
     Stopped,
+    Tail,
     Trouble,
     Unhooked,
     Word,
@@ -50,6 +52,7 @@ class SoakFault:
     late: int = 4
     policy: tuple[int, float] = (0, 0.0)  # interruptions of at most so many seconds that are passed over
     spare: float = 0.0  # hours that the plan is longer
+    platform: str = ""  # of the node's accelerators, where it is a trouble of their tool; empty: any
 
 
 def _s(minute: float) -> float:
@@ -157,7 +160,23 @@ FAULTS: tuple[SoakFault, ...] = (
     ),
     _fault(
         "gpu-uncorrected", "加速卡出现不可纠正错误", "a card counts uncorrected memory errors", 380,
-        Count("accelerator", "amd-smi", "uncorrectable", _s(380), 2), stops={"G4.2.10"},
+        Count("accelerator", "amd-smi", "uncorrectable", _s(380), 2), stops={"G4.2.10"}, platform="rocm",
+    ),
+    _fault(
+        "nvidia-dram-uncorrected", "NVIDIA 加速卡显存出现不可纠正错误", "an NVIDIA card counts an uncorrected error of its DRAM", 380,
+        Count("accelerator", "nvidia-smi", "dram_uncorrectable", _s(380), 1), stops={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-sram-parity", "NVIDIA 加速卡片上存储出现奇偶校验错误", "an NVIDIA card counts a parity error of its SRAM", 380,
+        Count("accelerator", "nvidia-smi", "sram_uncorrectable_parity", _s(380), 1), stops={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-ecc-off", "NVIDIA 加速卡未开启 ECC，无错误计数", "NVIDIA cards run without ECC and count no errors", None,
+        Word("accelerator", "nvidia-smi", "ecc", 0, math.inf, "N/A"), undecided={"G4.2.10"}, platform="nvidia",
+    ),
+    _fault(
+        "nvidia-counts-lost", "NVIDIA 加速卡从某时刻起不再给出错误计数", "NVIDIA cards tell no counts of errors any more from one moment on", None,
+        Word("accelerator", "nvidia-smi", "ecc", _s(380), math.inf, "N/A"), undecided={"G4.2.10"}, platform="nvidia",
     ),
     _fault(
         "slow-drift", "全程缓慢变慢百分之十", "everything grows slower by a tenth over the soak", None,
@@ -166,6 +185,14 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault(
         "latency-step", "延迟从某时刻起上升百分之十二", "latency rises by an eighth from one moment on", 540,
         Slow(_s(540), math.inf, 1.12, at_once=True), stops={"G4.3.1", "G4.3.2"}, late=120,
+    ),
+    _fault(
+        "slow-tail-for-hours", "中段四小时内少数请求首字延迟增加一半，中位数不变", "for four hours in the middle a few requests wait half as long again; the median knows nothing of it", 420,
+        Tail(_s(420), _s(660), 1.5), stops={"G4.3.2"}, late=120,
+    ),
+    _fault(
+        "slow-tail-for-an-hour", "某一小时内少数请求首字延迟达三倍", "for one hour in the middle a few requests wait three times as long", 420,
+        Tail(_s(420), _s(480), 3.0), stops={"G4.3.2"},
     ),
     _fault(
         "one-slow-hour", "某一小时吞吐下降", "one hour gives less", 420, Slow(_s(420), _s(480), tokens=0.85), stops={"G4.3.3"},
@@ -182,6 +209,22 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault("engine-leak", "引擎内存泄漏", "the engine grows", None, Drift("process", "engine", "rss_bytes", 0, 0.09), stops={"G4.3.5"}),
     _fault("descriptor-leak", "文件描述符泄漏", "the engine leaves files open", None, Drift("process", "engine", "fds", 0, 0.3), stops={"G4.3.6"}),
     _fault(
+        "engine-leak-restarted", "引擎内存泄漏，每日重启将其掩盖", "the engine grows, and a restart a day hides it", None,
+        Leak("process", "engine", "rss_bytes", 0.008), stops={"G4.3.5"},
+    ),
+    _fault(
+        "descriptor-leak-restarted", "文件描述符泄漏，每日重启将其掩盖", "the engine leaves files open, and a restart a day hides it", None,
+        Leak("process", "engine", "fds", 0.01), stops={"G4.3.6"},
+    ),
+    _fault(
+        "memory-leak-restarted", "主机内存泄漏，引擎重启后归还", "the host loses memory that a restart of the engine gives back", None,
+        Leak("memory", "host", "MemAvailable", -0.007), stops={"G4.3.5"},
+    ),
+    _fault(
+        "memory-not-given-back", "引擎重启后主机内存未全部归还", "the host does not get back all of its memory when the engine restarts", 550,
+        Drift("memory", "host", "MemAvailable", _s(550), -0.08, at_once=True), stops={"G4.3.5"}, late=60,
+    ),
+    _fault(
         "disk-full", "存储几乎写满", "the store fills and nobody empties it", 720,
         Word("space", "/mnt/fx100", "available", _s(720), _s(730), 10**11), stops={"G4.3.7"}, late=10,
     ),
@@ -189,13 +232,26 @@ FAULTS: tuple[SoakFault, ...] = (
         "inodes-gone", "inode 几乎耗尽", "the file system runs out of inodes", 720,
         Word("space", "/mnt/fx100", "inodes_free", _s(720), _s(730), 1000), stops={"G4.3.7"}, late=10,
     ),
-    _fault("reboot", "主机重启，五分钟后恢复", "the host reboots and is back after five minutes", 500, Away("reboot", _s(500), 300), stops=_BROKEN),
-    _fault("worker-killed", "工作进程被杀，五分钟后恢复", "the worker is killed and begins again after five minutes", 500, Away("worker", _s(500), 300), stops=_BROKEN),
-    _fault("journal-full", "日志无空间，采样暂停十分钟", "there is no room for the journal for ten minutes", 500, Away("full", _s(500), 600), stops=_BROKEN),
-    _fault("stopped-early", "浸泡测试在第十五小时被停止", "somebody stops the soak after fifteen hours", 900, Stopped(_s(900)), stops=_BROKEN),
+    _fault("reboot", "主机重启，五分钟后恢复", "the host reboots and is back after five minutes", 500, Away("reboot", _s(500), 300), stops=_TIME),
+    _fault(
+        "path-lost-then-reboot", "路径先中断，主机随后重启：重启不是原因", "the path is lost and then the host reboots: that explains no loss that came before", 498,
+        Word("nvme", "nvme1", "state", _s(498), _s(501), "connecting"), Away("reboot", _s(500), 300), stops=_BROKEN | {"G4.2.6"},
+        policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "engine-lost-then-reboot", "引擎先崩溃，主机随后重启", "the engine is gone six minutes before the host reboots", 532,
+        Restart(_s(532), 360), Failing(_s(536), _s(538)), Away("reboot", _s(538), 300), stops=_BROKEN | {"G4.2.9", "G4.2.11"}, policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "engine-crash-after-reboot", "允许的重启之后引擎又崩溃", "the policy passes over the reboot, and the engine crashes two hours later", 620,
+        Away("reboot", _s(490), 300), Restart(_s(620), 180), Failing(_s(620), _s(622)), stops=_BROKEN | {"G4.2.9", "G4.2.11"}, policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault("worker-killed", "工作进程被杀，五分钟后恢复", "the worker is killed and begins again after five minutes", 500, Away("worker", _s(500), 300), stops=_TIME),
+    _fault("journal-full", "日志无空间，采样暂停十分钟", "there is no room for the journal for ten minutes", 500, Away("full", _s(500), 600), stops=_TIME),
+    _fault("stopped-early", "浸泡测试在第十五小时被停止", "somebody stops the soak after fifteen hours", 900, Stopped(_s(900)), stops=_TIME),
     _fault(
         "load-gone", "推理负载停止两小时", "nobody asks the engine for two hours", 419,
-        Unhooked("client", _s(415), _s(535)), stops=_BROKEN, undecided=set(), late=12,
+        Unhooked("client", _s(415), _s(535)), stops=_TIME, undecided=set(), late=12,
     ),
     _fault("clock-step", "时钟跳变 2.5 秒", "the clock steps by 2.5 s", 460, Moved(_s(460), 2.5), stops={"G4.1.4"}),
     _fault("clock-off", "时钟偏差 50 毫秒", "the clock is 50 ms off for a while", 460, Word("clock", "chronyc", "offset", _s(460), _s(470), 0.05), stops={"G4.1.4"}, late=10),
@@ -239,11 +295,19 @@ HARMLESS: tuple[SoakFault, ...] = (
         Count("edac", "mc0", "ce_count", _s(460), 3), Count("aer", "0000:41:00.0", "correctable", _s(460), 9),
         Record(_s(460), "EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#1_DIMM#0"),
     ),
+    _fault(
+        "nvidia-corrected", "NVIDIA 加速卡的可纠正错误", "an NVIDIA card corrects errors of its memory", 380,
+        Count("accelerator", "nvidia-smi", "dram_correctable", _s(380), 5), platform="nvidia",
+    ),
     _fault("congestion-notified", "拥塞通知增多", "the fabric asks to slow down, as it should", 460, Count("rdma", "mlx5_0/1", "np_cnp_sent", _s(460), 90000)),
     _fault("few-requests-fail", "个别请求失败", "one request fails", 350, Failing(_s(350), _s(350) + 31)),
     _fault(
         "reboot-passed-over", "策略允许的重启", "the host reboots once, the policy passes over that, and the plan has an hour to spare", 500,
         Away("reboot", _s(500), 300), policy=(1, 1800.0), spare=1.0,
+    ),
+    _fault(
+        "reboot-before-the-hours", "开始不久主机重启，策略重新计时，且计划有余量", "the host reboots early, the clock begins anew, and the plan has an hour to spare", 20,
+        Away("reboot", _s(20), 300), spare=1.0,
     ),
     _fault("warm-room", "机房温度升高但未超限", "the room is warm, and nothing is too warm", 610, Word("thermal", "nvme0/Composite", "celsius", _s(610), _s(620), 66.0)),
     _fault("one-sample-late", "丢失少数采样", "three samples are missing", 460, Silent("disk", _s(460), _s(466))),
@@ -261,6 +325,9 @@ _FINE = frozenset(
         "inodes-gone",
         "stopped-early",
         "sample-gap",
+        "path-lost-then-reboot",
+        "engine-lost-then-reboot",
+        "engine-crash-after-reboot",
     }
 )
 EMBEDDED = tuple(one for one in FAULTS if one.name not in _FINE)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from lab.soak.plan import disks
-from lab.soak.trouble import Count, Drift, Restart, Silent, Trouble, Value, Word
+from lab.soak.trouble import Away, Count, Drift, Leak, Restart, Silent, Trouble, Value, Word
 
 Subjects = dict[str, dict[str, Value]]
 
@@ -27,8 +29,9 @@ class Host:
         self.plan, self.node, self._captured = plan, plan["role"] == "node", captured
         self._random = Random(f"{seed}/{plan['host']}")
         self._end = float(plan["seconds"])
-        self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift))]
+        self._changes = [one for one in troubles if isinstance(one, (Word, Count, Drift, Leak))]
         self._silent = [one for one in troubles if isinstance(one, Silent)]
+        self._boots = [one for one in troubles if isinstance(one, Away) and one.kind == "reboot"]
         self._restarts = sorted((one for one in troubles if isinstance(one, Restart)), key=lambda one: one.at)
 
     def sample(self, stream: str, at: float) -> Subjects | None:
@@ -50,12 +53,15 @@ class Host:
                     found[hole.subject] = {"error": hole.error}
         return found
 
-    def _changed(self, one: Word | Count | Drift, value: Value, at: float) -> Value:
+    def _changed(self, one: Word | Count | Drift | Leak, value: Value, at: float) -> Value:
         if isinstance(one, Word):
             return one.value if one.begin <= at < one.end else value
         number = value if isinstance(value, (int, float)) else 0
         if isinstance(one, Count):
             return number + one.by if at >= one.at else number
+        if isinstance(one, Leak):
+            begun = max((each.at for each in self._restarts if each.at <= at), default=0.0)
+            return type(number)(number * (1 + one.hour * (at - begun + one.kept * begun) / 3600))
         if at < one.begin:
             return number
         part = 1.0 if one.at_once else (at - one.begin) / (self._end - one.begin)
@@ -83,9 +89,10 @@ class Host:
         }  # fmt: skip
 
     def _net(self, at: float) -> Subjects:
+        changes = 2 if any(at >= one.at for one in self._boots) else 5
         return {
             "ens1f0np0": {
-                "operstate": "up", "carrier": 1, "carrier_changes": 2, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
+                "operstate": "up", "carrier": 1, "carrier_changes": changes, "rx_bytes": int(2.5e9 * at), "tx_bytes": int(4e8 * at),
                 "rx_packets": int(7e5 * at), "tx_packets": int(2e5 * at), "rx_crc_errors": 3, "rx_errors": 3, "rx_dropped": 0,
                 "rx_missed_errors": 0, "rx_fifo_errors": 0, "rx_frame_errors": 0, "rx_length_errors": 0, "tx_errors": 0,
                 "tx_carrier_errors": 0, "tx_fifo_errors": 0,
@@ -103,12 +110,11 @@ class Host:
         }  # fmt: skip
 
     def _nvme(self, at: float) -> Subjects:
-        del at
         found: Subjects = {
             name: {"state": "live", "transport": "pcie", "serial": f"S{self.plan['host']}{name}", "reset_count": 0}
             for name in disks(self.plan["role"])
         }
-        if self.node:
+        if self.node and not any(0 <= at - one.at - one.seconds < one.booting for one in self._boots):
             found["nvme1"] = {
                 "state": "live", "transport": "rdma", "serial": "FX100A1", "address": "traddr=192.168.100.10,trsvcid=4420",
                 "subsysnqn": "nqn.2026-01.example:fx100-a", "reset_count": 1,
@@ -237,8 +243,26 @@ class Host:
         told: dict[str, Value] = {"status": 200, "seconds": 0.01, "stdout": text, "stderr": ""}
         return {page: dict(told) for page in self.plan["streams"]["metrics"]["pages"]}
 
+    def _nvidia(self, at: float) -> str:
+        """What nvidia-smi prints, with errors of the card at place 2 since its driver was loaded; without any counts where ECC is off."""
+        text = self._captured or (Path(__file__).parents[1] / "machines/nvidia/nvidia-smi-q-x.xml").read_text("utf-8")
+        for one in self._changes:
+            if (
+                isinstance(one, Word)
+                and (one.stream, one.field) == ("accelerator", "ecc")
+                and one.begin <= at < one.end
+            ):
+                text = re.sub(r"(<[sd]ram_\w+>)\d+<", rf"\g<1>{one.value}<", text)
+        cards = text.split("<volatile>")
+        for field in {one.field for one in self._changes if isinstance(one, Count) and one.subject == "nvidia-smi"}:
+            number = self._counter("accelerator", "nvidia-smi", field, 0, at)
+            cards[3] = re.sub(rf"<{field}>\d+<", f"<{field}>{number}<", cards[3], count=1)
+        return "<volatile>".join(cards)
+
     def _accelerator(self, at: float) -> Subjects:
         [tool] = self.plan["streams"]["accelerator"]["commands"]
+        if tool == "nvidia-smi":
+            return {tool: {"status": 0, "seconds": 0.4, "stdout": self._nvidia(at), "stderr": ""}}
         if tool != "amd-smi":
             return {tool: {"status": 0, "seconds": 0.4, "stdout": self._captured, "stderr": ""}}
         bad = self._counter("accelerator", "amd-smi", "uncorrectable", 0, at)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lab.soak.host import Host
-from lab.soak.trouble import Away, Lost, Moved, Record, Stopped, Trouble
+from lab.soak.trouble import Away, Lost, Moved, Record, Restart, Stopped, Trouble
 from lab.soak.work import Work
 
 _BEGUN = datetime(2026, 11, 29, 20, 40, tzinfo=UTC)
@@ -62,7 +62,12 @@ def written(
 ) -> list[list[tuple[float, str]]]:
     """The lines of every segment, each with the second of the soak at which it is written. ``clock``: that of the host at the begin."""
     work = Work(plan, seed, troubles, step)
-    restarts: list[Trouble] = [*troubles, *work.restarts]
+    boots = [one for one in troubles if isinstance(one, Away) and one.kind == "reboot"]
+    restarts: list[Trouble] = [
+        *troubles,
+        *work.restarts,
+        *(Restart(one.at, one.seconds + one.booting) for one in boots),
+    ]
     host = Host(plan, seed, restarts, clock.captured)
     stop = next((one for one in troubles if isinstance(one, Stopped)), None)
     end = min(float(plan["seconds"]), until if until is not None else 1e18, stop.at if stop else 1e18)

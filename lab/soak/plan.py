@@ -20,6 +20,7 @@ def plan(
     scale: float = 1.0,
     coarse: float = 0.0,
     policy: dict[str, Any] | None = None,
+    platform: str = "rocm",
 ) -> dict[str, Any]:
     """Return the plan of one host. ``coarse``: no stream is sampled more often than every so many seconds."""
     every = {stream: max(float(seconds), coarse) for stream, seconds in EVERY.items() if stream != "metrics"}
@@ -35,7 +36,8 @@ def plan(
     streams["ethtool"] |= {"limit": 30, "commands": {"ens1f0np0": ["ethtool", "-S", "ens1f0np0"]}}
     streams["clock"] |= {"limit": 10, "commands": {"chronyc": ["chronyc", "-c", "tracking"]}}
     if node:
-        streams["accelerator"] |= {"limit": 25, "commands": {"amd-smi": ["amd-smi", "metric", "--json"]}}
+        commands = {"rocm": ["amd-smi", "metric", "--json"], "nvidia": ["nvidia-smi", "-q", "-x"]}[platform]
+        streams["accelerator"] |= {"limit": 25, "commands": {commands[0]: commands}}
         streams["process"]["units"] = {"engine": "vllm.service"}
     loads: list[dict[str, Any]] = [
         {"name": "client", "argv": ["kvgate-client"], "first": 0, "again": True, "limit": 3600, "output": "lines"},

@@ -44,6 +44,20 @@ class Drift:
 
 
 @dataclass(frozen=True)
+class Leak:
+    """A value grows by the share ``hour`` of itself each hour, and stands where it stood after every restart of the engine.
+
+    ``kept`` of what it grew stays all the same.
+    """
+
+    stream: str
+    subject: str
+    field: str
+    hour: float
+    kept: float = 0.0
+
+
+@dataclass(frozen=True)
 class Silent:
     """No sample of a stream (all where empty) from ``begin`` to ``end``; with ``error`` there is one that says so."""
 
@@ -63,13 +77,22 @@ class Record:
     prio: int = 4
 
 
+#: Seconds after a reboot until the array is connected and the engine is there.
+BOOTING = 130.0
+
+
 @dataclass(frozen=True)
 class Away:
-    """Nothing is written for some seconds: ``reboot``, ``worker``, ``full``."""
+    """Nothing is written for some seconds: ``reboot``, ``worker``, ``full``.
+
+    After a reboot the engine is another process, which is there, as the array's controller is, ``booting`` seconds later; counters of
+    the port stand where bringing it up leaves them.
+    """
 
     kind: str
     at: float
     seconds: float
+    booting: float = BOOTING
 
 
 @dataclass(frozen=True)
@@ -92,6 +115,16 @@ class Slow:
     factor: float = 1.0
     tokens: float = 1.0
     at_once: bool = False
+
+
+@dataclass(frozen=True)
+class Tail:
+    """From ``begin`` to ``end`` each ``nth`` request waits ``factor`` times as long for its first token; the others do not."""
+
+    begin: float
+    end: float
+    factor: float
+    nth: int = 25
 
 
 @dataclass(frozen=True)
@@ -150,11 +183,13 @@ Trouble = (
     Word
     | Count
     | Drift
+    | Leak
     | Silent
     | Record
     | Away
     | Moved
     | Slow
+    | Tail
     | Failing
     | Result
     | Restart

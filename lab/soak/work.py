@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from lab.soak.trouble import Failing, Restart, Result, Slow, Trouble, Unhooked, Value
+from lab.soak.trouble import Away, Failing, Restart, Result, Slow, Tail, Trouble, Unhooked, Value
 
 #: One event: seconds of the soak, load, fields.
 Event = tuple[float, str, dict[str, Value]]
@@ -40,7 +40,13 @@ class Work:
         self._plan, self._step = plan, step
         self._random = Random(f"{seed}/{plan['host']}/work")
         self._slow = [one for one in troubles if isinstance(one, Slow)]
+        self._tails = [one for one in troubles if isinstance(one, Tail)]
         self._failing = [one for one in troubles if isinstance(one, Failing)]
+        self._failing += [
+            Failing(one.at, one.at + one.seconds + one.booting)
+            for one in troubles
+            if isinstance(one, Away) and one.kind == "reboot"
+        ]
         self._results = [one for one in troubles if isinstance(one, Result)]
         self._unhooked = [one for one in troubles if isinstance(one, Unhooked)]
         self._end = float(plan["seconds"])
@@ -124,6 +130,9 @@ class Work:
                 part = 1.0 if one.at_once else (at - one.begin) / (min(one.end, self._end) - one.begin)
                 factor *= 1 + (one.factor - 1) * part
                 tokens *= one.tokens
+        for tail in self._tails:
+            if tail.begin <= at < tail.end and int(at / self._step) % tail.nth == 0:
+                factor *= tail.factor
         ttft = _TTFT[level] * factor * self._random.uniform(0.9, 1.1)
         return json.dumps(
             {

@@ -24,7 +24,8 @@ from lab.soak.trouble import Trouble
 
 _CALL = re.compile(r"; set -- (.*); for p in python3 ", re.DOTALL)
 _GONE = 44  # what `read` ends with for a segment that is not there
-_STEP = 120.0  # seconds of the soak between two requests
+#: Seconds of the soak between two requests of its load.
+STEP = 120.0
 
 
 @dataclass
@@ -37,6 +38,7 @@ class _Soak:
     begun: tuple[float, datetime] | None = None
     ended: float | None = None  # seconds of the soak at which it was stopped
     segments: list[list[tuple[float, str]]] = field(default_factory=list)
+    safe: int = 0  # number of the last segment that somebody collected
 
     @property
     def over(self) -> float:
@@ -60,7 +62,10 @@ class SoakHost:
             return None
         words = [word.replace("$base/", "") for word in shlex.split(call[1])]
         if words[0] == "-c":
-            return self._listed() if words[2:] == ["$base"] else self._laid_out(words[2:])
+            if words[2:] == ["$base"]:
+                return self._listed()
+            at, _, name = words[2].rpartition("/")
+            return Reply(self.soaks[at].text.encode("ascii")) if name == "plan.json" else self._laid_out(words[2:])
         soak, host, _ = words[0].split("/")
         if f"{soak}/{host}" not in self.soaks:
             return Reply(stderr=f"python3: can't open file '{words[0]}': No such file\n".encode(), status=2)
@@ -86,8 +91,11 @@ class SoakHost:
         if verb == "read":
             return self._read(self.soaks[at], int(words[0]), int(words[1]), int(words[2]))
         verbs: dict[str, Callable[[str], dict[str, Any]]] = {
-            "start": self._start, "status": self._status, "stop": self._stop, "acknowledge": self._status, "remove": self._remove,
+            "start": self._start, "status": self._status, "stop": self._stop, "remove": self._remove,
         }  # fmt: skip
+        if verb == "acknowledge":
+            self.soaks[at].safe = int(words[0])
+            verb = "status"
         return _said(verbs[verb](at))
 
     def _start(self, at: str) -> dict[str, Any]:
@@ -126,7 +134,7 @@ class SoakHost:
             return []
         if not soak.segments:
             clock = Begin(soak.begun[1], soak.begun[0], self.boot, soak.worker, soak.text, self.captured)
-            soak.segments = written(soak.plan, 1, self.troubles, step=_STEP, clock=clock)
+            soak.segments = written(soak.plan, 1, self.troubles, step=STEP, clock=clock)
         reached = self._reached(soak)
         whole = ["".join(raw for at, raw in part if at <= reached).encode("ascii") for part in soak.segments]
         return [raw for raw in whole if raw]
@@ -151,8 +159,9 @@ class SoakHost:
             "folder": f"/var/lib/kvgate-soak/{at}", "soak": soak.plan["soak"], "host": soak.plan["host"], "scale": soak.plan["scale"],
             "seconds": soak.plan["seconds"], "boot": self.boot, "utc": _utc(utc), "mono": round(mono, 6), "origin": {}, "started": {},
             "exit": {}, "rebooted": False, "segments": [[n, len(raw)] for n, raw in enumerate(self._there(soak), start=1)],
-            "state": "absent",
+            "state": "absent", "rack": soak.plan.get("rack", ""), "campaign": soak.plan.get("campaign", ""), "free": 2**40, "full": False,
         }  # fmt: skip
+        found["unread"] = sum(size for number, size in found["segments"] if number > soak.safe)
         found |= self._running(soak)
         if soak.begun is not None and self._reached(soak) >= soak.over:
             why = "planned" if soak.ended is None else "stopped"

@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.keys import FileSigner
-from kvgate.cli import main
 from kvgate.ledger import moving
 from kvgate.ledger.repository import Ledger
+from tests.invoking import invoked
 from tests.ledger.conftest import _database
 from tests.ledger.server import server
 
@@ -33,9 +32,7 @@ def kvgate(*words: str | Path, status: int = 0, **env: str) -> str:
     """Run the command within this process and return its stdout; any other exit status is an error of the test."""
     before = {name: value for name, value in os.environ.items() if name.startswith("KVGATE_")}
     clean = dict.fromkeys(before)
-    done = CliRunner().invoke(main, [str(word) for word in words], env={**clean, "LC_ALL": "C.UTF-8", **env})
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = invoked(*words, env={**clean, "LC_ALL": "C.UTF-8", **env})
     assert done.exit_code == status, done.output
     return done.stdout
 
@@ -66,9 +63,7 @@ class Scene:
     def audit(self, *words: str | Path) -> list[tuple[str, str]]:
         """Kind and text of everything found; evidence is looked for in its place, certificates only in the ledger."""
         places = ["--ledger", self.url, "--evidence", self.evidence, "--certificates", self.folder / "none"]
-        done = CliRunner().invoke(main, [str(word) for word in ("audit", "--json", *places, *words)])
-        if done.exception is not None and not isinstance(done.exception, SystemExit):
-            raise done.exception
+        done = invoked("audit", "--json", *places, *words)
         found = json.loads(done.stdout)["found"]
         assert done.exit_code == (1 if found else 0)
         return [(one["kind"], one["text"]) for one in found]

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates.envelope import Envelope
+from kvgate.certificates.keys import FileSigner
 from tests.audit.conftest import kvgate
 from tests.certificates.test_stamp import Authority
 from tests.e2e.site import ROOT, Site, served
@@ -88,37 +90,45 @@ def test_what_is_wrong_with_a_file_names_the_file(campaign: Honest, tmp_path: Pa
     waiver = next(place.glob("waiver-*.json"))
 
     def forged(kept: Path, **changes: object) -> Path:
-        envelope = envelopes.load(kept)
-        statement = envelope.statement()
+        statement = envelopes.load(kept).statement()
         predicate = statement["predicate"]
         assert isinstance(predicate, dict)
         predicate.update(changes)
         path = tmp_path / f"{len(list(tmp_path.iterdir()))}-{kept.name}"
-        path.write_bytes(Envelope(envelopes.seal(statement).payload, envelope.signatures).to_bytes())
+        sealed = envelopes.seal(statement)
+        for party in ("vendor", "customer"):  # both parties, so that only what it says is wrong
+            key = load_ssh_private_key((campaign.site.keys / party).read_bytes(), None)
+            assert isinstance(key, Ed25519PrivateKey)
+            sealed = sealed.signed_by(FileSigner(key))
+        path.write_bytes(sealed.to_bytes())
         return path
 
     strange = tmp_path / "strange.json"
     strange.write_bytes(envelopes.seal({"_type": "x", "predicateType": "urn:other:v1"}).to_bytes())
     broken = tmp_path / "broken.json"
     broken.write_text("{")
+    another = "is another one"
     expected = {
-        forged(waiver, run="another"): {"certificate", "run-missing"},
-        forged(waiver, ticket="0" * 64): {"certificate", "row"},
-        forged(waiver, decision="0" * 64): {"certificate", "anchor"},
-        forged(waiver, attempt=7): {"certificate"},
-        forged(waiver, more=1): {"certificate"},
-        forged(reopening, campaign="another"): {"certificate"},
-        forged(reopening, stops=[]): {"certificate"},
-        strange: {"certificate"},
-        broken: {"certificate"},
+        forged(waiver, run="another"): {"run-missing": "is about run another, which is not in the ledger"},
+        forged(waiver, ticket="0" * 64): {"row": "its start ticket is not what the ledger has"},
+        forged(waiver, decision="0" * 64): {"anchor": f"came to decision {'0' * 16}, which is not in the log"},
+        forged(waiver, attempt=7): {"certificate": another},
+        forged(waiver, more=1): {"certificate": "the waiver says more, which this version does not know"},
+        forged(reopening, campaign="another"): {"certificate": another},
+        forged(reopening, stops=[]): {"certificate": "the reopening says [] as its stops: not of that kind"},
+        strange: {"certificate": "found a document of type 'x'"},
+        broken: {"certificate": "it is no JSON"},
     }
     waived = campaign.folder / "var" / "certificates" / "waived.json"
     predicate: Any = envelopes.load(waived).statement()["predicate"]
-    expected[forged(waived, waivers=[{**predicate["waivers"][0], "document": "0" * 64}])] = {"certificate"}
-    for path, kinds in expected.items():
+    other = forged(waived, waivers=[{**predicate["waivers"][0], "document": "0" * 64}])
+    expected[other] = {"certificate": "its waivers are not those of its waived clauses"}
+    for path, wanted in expected.items():
         found = campaign.audit("--anchor", str(path), status=1)
-        assert {one["kind"] for one in found} == kinds, found
+        assert {one["kind"] for one in found} == wanted.keys(), found
         assert all(str(path) in one["text"] for one in found), found
+        for kind, words in wanted.items():
+            assert any(one["kind"] == kind and words in one["text"] for one in found), (words, found)
 
 
 def test_two_operators_at_once_on_postgresql_leave_a_ledger_without_a_finding(tmp_path: Path, postgresql: str) -> None:

@@ -96,7 +96,7 @@ def ticket(scene: Scene, **changes: object) -> Path:
     said = {
         "campaign": run.campaign, "run": run.id, "gate": run.gate, "attempt": run.attempt, "sequence": run.seq,
         "nonce": run.nonce, "inventory": run.inventory_digest, "acceptance": run.acceptance_digest, "started": run.started,
-        "ticket": run.ticket_digest, **changes,
+        "ticket": run.ticket_digest, "code": "c" * 64, "version": run.code, **changes,
     }  # fmt: skip
 
     def change(statement: dict[str, Any]) -> None:
@@ -247,7 +247,7 @@ def test_a_certificate_without_its_start_ticket_or_with_another_is_found(scene: 
         statement["predicate"]["start_ticket"] = kept
 
     trust = ("--trust", scene.folder / "allowed_signers")
-    for change, told in ((bare, "it carries no signed start ticket"), (other, "the start ticket")):
+    for change, told in ((bare, "it carries no signed start ticket"), (other, "the start ticket has run another")):
         found = scene.audit("--anchor", scene.certificate(change), *trust)
         assert any(kind == "certificate" and told in text for kind, text in found), found
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import (
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import trust
 from kvgate.certificates.keys import FileSigner
-from kvgate.cli import main
+from tests.invoking import invoked
 
 ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -101,11 +101,7 @@ class Desk:
         place = self.folder / "var"
         known = {"KVGATE_LEDGER": f"sqlite:///{place / 'kvgate.db'}", "KVGATE_EVIDENCE": str(place / "evidence")}
         whole = {**known, "KVGATE_TRUST": str(self.folder / "allowed_signers"), **env}
-        result = CliRunner().invoke(main, [str(word) for word in words], input=text, env=whole)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert "Traceback" not in result.output
-        return result
+        return invoked(*words, text=text, env=whole)
 
     def forge(self, change: Callable[[dict[str, Any]], None], *parties: str) -> Path:
         """Write a certificate that says something else, signed by these parties (both) as if it were sound."""

@@ -128,7 +128,7 @@ def test_another_document_in_the_place_of_a_ticket_is_refused(final: Desk) -> No
 
 def test_a_field_too_many_in_the_ticket_is_refused(final: Desk) -> None:
     signed(final, lambda statement: statement["predicate"].update(more=1), final.vendor)
-    assert "the start ticket's more" in found(final)[1]
+    assert "the start ticket says more" in found(final)[1]
 
 
 def test_it_is_an_envelope_that_any_dsse_library_takes_as_it_stands(final: Desk) -> None:

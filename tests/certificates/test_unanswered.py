@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import click.termui
 import pytest
+from click.testing import CliRunner
 
+from kvgate.cli import main
 from tests.certificates.conftest import Desk
+from tests.invoking import lent
 
 
 @pytest.fixture
@@ -67,15 +70,11 @@ def test_nor_is_a_signature_given_that_nobody_confirmed(passed: Desk) -> None:
 
 
 def test_ctrl_c_at_the_passphrase_is_an_interruption(locked: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from click.testing import CliRunner
-
-    from kvgate.cli import main
 
     words = ["certify", locked.runs[-1], "--key", str(locked.folder / "locked"), "--party", "vendor"]
     place = locked.folder / "var"
     env = {"KVGATE_LEDGER": f"sqlite:///{place / 'kvgate.db'}", "KVGATE_EVIDENCE": str(place / "evidence")}
-    runner = CliRunner()
-    with runner.isolation(env=env) as (out, err, _):
+    with CliRunner().isolation(env=lent(env)) as (out, err, _):
         monkeypatch.setattr(click.termui, "hidden_prompt_func", _interrupted)
         with pytest.raises(SystemExit) as ended:
             main(words, prog_name="kvgate", standalone_mode=True)

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from checks.block.references import Reference
 from checks.block.rounds import Round
+from checks.block.validity import Held
+from checks.ceiling import over_roce
 from checks.fabric import carrying, exchange
 from checks.fabric.exchange import Exchange, Flow, Grown, Times
 from checks.fabric.perftest import Counted, End, Kind, Run, Served, call, counters, serve
@@ -68,11 +71,11 @@ def outcome(verdict: Verdict) -> Outcome:
     ],
 )
 def test_a_port_carries_its_share(rates: tuple[float, ...], wanted: Outcome) -> None:
-    assert outcome(carrying.carries(carried(*rates), 100 * G, 0.95, 0.97)) is wanted
+    assert outcome(carrying.carries(carried(*rates), 100 * G, 0.95, 0.97, 0.5)) is wanted
 
 
 def test_the_rule_shows_its_arithmetic() -> None:
-    required = str(carrying.carries(carried(97, 97), 100 * G, 0.95, 0.97).required)
+    required = str(carrying.carries(carried(97, 97), 100 * G, 0.95, 0.97, 0.5).required)
     assert "95.0 Gb/s" in required
     assert "4096 in 4178 bytes can carry 98.0" in required
     assert "1024 in 1106 bytes 92.6" in required
@@ -80,14 +83,18 @@ def test_the_rule_shows_its_arithmetic() -> None:
 
 def test_both_directions_are_held_against_twice_the_port() -> None:
     for rate, wanted in ((185.0, Outcome.PASS), (184.9, Outcome.STOP)):
-        assert outcome(carrying.carries(carried(rate, rate), 100 * G, 0.925, 0.97, 2)) is wanted
+        assert outcome(carrying.carries(carried(rate, rate), 100 * G, 0.925, 0.97, 0.5, 2)) is wanted
 
 
 @pytest.mark.parametrize(("card", "wanted"), [(95.0, Outcome.PASS), (94.9, Outcome.STOP)])
 def test_accelerators_are_as_fast_as_the_host(card: float, wanted: Outcome) -> None:
-    assert outcome(carrying.as_fast_from_accelerators(carried(100, 100), carried(card, card), 0.95, 0.97)) is wanted
     assert (
-        outcome(carrying.as_fast_from_accelerators(carried(100), carried(card, card), 0.95, 0.97)) is Outcome.UNDECIDED
+        outcome(carrying.as_fast_from_accelerators(carried(100, 100), carried(card, card), 110 * G, 0.95, 0.97, 0.5))
+        is wanted
+    )
+    assert (
+        outcome(carrying.as_fast_from_accelerators(carried(100), carried(card, card), 110 * G, 0.95, 0.97, 0.5))
+        is Outcome.UNDECIDED
     )
 
 
@@ -96,8 +103,8 @@ def test_accelerators_are_as_fast_as_the_host(card: float, wanted: Outcome) -> N
 )
 def test_a_read_is_answered_in_time(typical: float, late: float, wanted: Outcome) -> None:
     one = Times(typical, typical, late, ())
-    assert outcome(carrying.answers_within(Measured((one, one, one)), 6, 20)) is wanted
-    assert outcome(carrying.answers_within(Measured((one,)), 6, 20)) is Outcome.UNDECIDED
+    assert outcome(carrying.answers_within(Measured((one, one, one)), 6, 20, 0.5)) is wanted
+    assert outcome(carrying.answers_within(Measured((one,)), 6, 20, 0.5)) is Outcome.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -142,14 +149,14 @@ def test_congestion_is_controlled(
     sender: dict[str, int], receiver: dict[str, int], slowest: float, wanted: Outcome, why: str
 ) -> None:
     found = Exchange(flows(48.0, slowest), (grown(), grown(**sender), grown(ARRAY, **receiver)))
-    verdict = carrying.congestion_controlled(Measured((found,)), 40 * G, 0)
+    verdict = carrying.congestion_controlled(Measured((found,)), 100 * G, 40 * G, 0)
     assert verdict.outcome is wanted
     assert why in str(verdict.note)
 
 
 def shared(*rounds: tuple[float, ...]) -> Outcome:
     measured = Measured(tuple(Exchange(flows(*rates), ()) for rates in rounds))
-    return carrying.shared_fairly(measured, 100 * G, 0.9, 0.8, 0.95).outcome
+    return carrying.shared_fairly(measured, 100 * G, 0.9, 0.8, 0.95, 0.5).outcome
 
 
 def test_a_port_is_shared_fairly() -> None:
@@ -170,15 +177,21 @@ def test_a_port_is_shared_fairly() -> None:
         (5.9, 6.0, Outcome.PASS, "the disks are the limit"),
         (5.9, 27.0, Outcome.STOP, "neither network nor disks"),
         (12.0, None, Outcome.PASS, "the network is the limit"),
+        (5.9, None, Outcome.UNDECIDED, "declare it"),
+        (12.4, 27.0, Outcome.UNDECIDED, "more than the ports can carry"),
     ],
 )
 def test_the_bottleneck_has_a_name(volume: float, sheet: float | None, wanted: Outcome, why: str) -> None:
     one = Round(volume * G, 1.0, 1, {}, None, "fio-3.33", "nvme1n1", 1, say("not watched"), (None, None))
-    promised = None if sheet is None else sheet * G
-    verdict = carrying.bottleneck(carried(97, 97), Measured((one, one)), promised, 0.9, 0.95)
+    promised = say("declare it") if sheet is None else Reference(sheet * G, say("the data sheets"))
+    held = Held(5, 0.5, 5, over_roce(say("the ports"), 100 * G))
+    verdict = carrying.bottleneck(carried(97, 97), Measured((one, one)), promised, 100 * G, 0.9, 0.95, held)
     assert verdict.outcome is wanted
     assert why in str(verdict.note)
-    assert carrying.bottleneck(carried(97, 97), Measured(()), promised, 0.9, 0.95).outcome is Outcome.UNDECIDED
+    assert (
+        carrying.bottleneck(carried(97, 97), Measured(()), promised, 100 * G, 0.9, 0.95, held).outcome
+        is Outcome.UNDECIDED
+    )
 
 
 # ---- one round
@@ -328,3 +341,25 @@ def test_what_is_no_answer_of_the_scripts_is_refused() -> None:
             counters(NODE).parse(text)
     with pytest.raises(UnreadableOutput, match="empty"):
         counters(NODE).parse("ethtool -S x\nNIC statistics:\n     a: 1\n")
+
+
+# ---- what no port can carry, and rounds that go one way
+
+
+def test_more_than_the_port_carries_is_told_by_no_criterion() -> None:
+    fast, fine = carried(99.1, 99.1), carried(99.0, 99.0)
+    for found, wanted in ((fast, Outcome.UNDECIDED), (fine, Outcome.PASS)):
+        assert outcome(carrying.carries(found, 100 * G, 0.95, 0.97, 0.5)) is wanted
+        assert outcome(carrying.as_fast_from_accelerators(fine, found, 100 * G, 0.95, 0.97, 0.5)) is wanted
+        assert outcome(carrying.shared_fairly(found, 100 * G, 0.9, 0.8, 0.95, 0.5)) is wanted
+    both = carrying.congestion_controlled(fast, 100 * G, G, 0)
+    assert "more than the port can carry" in str(both.note)
+    assert outcome(carrying.carries(carried(190, 190), 100 * G, 0.925, 0.97, 0.5, 2)) is Outcome.PASS
+
+
+def test_rates_that_fall_by_one_percent_a_run_are_not_at_their_level() -> None:
+    falling, shaking = carried(98, 97, 96), carried(98, 96, 97)
+    assert outcome(carrying.carries(shaking, 100 * G, 0.95, 0.97, 0.5)) is Outcome.PASS
+    verdict = carrying.carries(falling, 100 * G, 0.95, 0.97, 0.5)
+    assert outcome(verdict) is Outcome.UNDECIDED
+    assert "each of 3 rounds gives -1.0 percent on the one before" in str(verdict.note)

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from checks.block.rounds import Round
+from checks.block.validity import Held
+from checks.ceiling import Ceiling
 from checks.files import criteria, proof
 from checks.files.anew import Anew
 from checks.files.integrity import Checked, Place, by_blocks, by_sums, verified, written
@@ -59,6 +61,10 @@ def test_what_outlives_its_connection_was_let_go_in_every_round(
     assert criteria.outlives_its_connection(Measured(facts), fabric).outcome is wanted
 
 
+HELD = Held(10, 0.5, 5, Ceiling(say("the slot"), 100 * GB))
+BOTH = {"array": HELD, "nfs": HELD}
+
+
 def fio_reads(rate: float) -> Measured[Round]:
     one = Round(rate * GB, 1.0, 1, {}, None, "fio-3.33", "nvme1n1", 1, say("not watched"), (None, None))
     return Measured((one, one))
@@ -79,28 +85,28 @@ def loaded(*rates: float) -> Measured[Loaded]:
     ],
 )
 def test_a_model_is_loaded_at_a_share_of_fios_rate(rates: tuple[float, ...], wanted: Outcome) -> None:
-    assert criteria.loads(loaded(*rates), fio_reads(10.0), 0.8, 10, None).outcome is wanted
-    assert criteria.loads(loaded(*rates), Measured(()), 0.8, 10, None).outcome is Outcome.UNDECIDED
+    assert criteria.loads(loaded(*rates), fio_reads(10.0), 0.8, HELD, None).outcome is wanted
+    assert criteria.loads(loaded(*rates), Measured(()), 0.8, HELD, None).outcome is Outcome.UNDECIDED
     saved = Measured(tuple(Saved(one.bytes, one.seconds, "") for one in loaded(*rates).facts))
-    assert criteria.saves(saved, fio_reads(10.0), 0.8, 10, None).outcome is wanted
+    assert criteria.saves(saved, fio_reads(10.0), 0.8, HELD, None).outcome is wanted
 
 
 def test_a_checkpoint_that_came_back_otherwise_is_a_stop_however_fast() -> None:
     bad = Measured((Saved(GB, 1.0, ""), Saved(GB, 1.0, "a failed verify")))
-    assert criteria.saves(bad, fio_reads(0.001), 0.8, 10, None).outcome is Outcome.STOP
+    assert criteria.saves(bad, fio_reads(0.001), 0.8, HELD, None).outcome is Outcome.STOP
 
 
 def test_published_figures_stand_beside_and_decide_nothing() -> None:
     context = say("published: 9.3 times")
     for rate, wanted in ((8.0, Outcome.PASS), (1.0, Outcome.STOP)):
-        verdict = criteria.loads(loaded(rate, rate), fio_reads(10.0), 0.8, 10, context)
+        verdict = criteria.loads(loaded(rate, rate), fio_reads(10.0), 0.8, HELD, context)
         assert (verdict.outcome, verdict.note) == (wanted, context)
 
 
 @pytest.mark.parametrize(("array", "wanted"), [(2.0, Outcome.PASS), (1.999, Outcome.STOP)])
 def test_the_array_against_nfs(array: float, wanted: Outcome) -> None:
-    assert criteria.faster_than_nfs(loaded(array, array), loaded(2.0, 2.0), 1.0, None).outcome is wanted
-    assert criteria.faster_than_nfs(loaded(array, array), loaded(2.0), 1.0, None).outcome is Outcome.UNDECIDED
+    assert criteria.faster_than_nfs(loaded(array, array), loaded(2.0, 2.0), 1.0, BOTH, None).outcome is wanted
+    assert criteria.faster_than_nfs(loaded(array, array), loaded(2.0), 1.0, BOTH, None).outcome is Outcome.UNDECIDED
 
 
 def test_the_slowest_worker_of_the_engine_counts() -> None:
@@ -298,3 +304,17 @@ def test_an_engine_that_was_never_started_is_said_to_be_so(tmp_path: Path) -> No
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "vllm.service has not been started since this host booted\n"
+
+
+def test_files_that_come_faster_than_anything_carries_them_were_read_elsewhere() -> None:
+    narrow = replace(HELD, ceiling=Ceiling(say("the port"), 9 * GB))
+    verdict = criteria.loads(loaded(9.2, 9.2), fio_reads(8.0), 0.8, narrow, None)
+    assert (verdict.outcome, "the port can carry" in str(verdict.note)) == (Outcome.UNDECIDED, True)
+    sides = {"array": HELD, "nfs": narrow}
+    assert criteria.faster_than_nfs(loaded(9.5, 9.5), loaded(9.2, 9.2), 1.0, sides, None).outcome is Outcome.UNDECIDED
+    assert criteria.faster_than_nfs(loaded(9.5, 9.5), loaded(9.0, 9.0), 1.0, sides, None).outcome is Outcome.PASS
+
+
+def test_loads_that_take_longer_each_time_are_not_at_their_level() -> None:
+    found = criteria.loads(loaded(10.0, 9.9, 9.8), fio_reads(10.0), 0.8, HELD, None)
+    assert (found.outcome, "not at its level" in str(found.note)) == (Outcome.UNDECIDED, True)

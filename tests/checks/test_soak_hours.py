@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from checks.soak.requests import _hours, _untold, merged
+from checks.soak.outages import merged
+from checks.soak.requests import _hours, _untold
 from checks.soak.track import Doing
 
 HOUR = 3600

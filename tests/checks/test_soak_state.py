@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from checks.soak import drift
+from checks.soak import leaks
 from checks.soak.integrity import ends_as_it_began
 from checks.verdict import Outcome
 from lab.soak.journal import segments
@@ -41,7 +41,7 @@ def test_another_serial_another_state_or_a_controller_that_is_gone_stops_it() ->
 
 def test_fewer_hours_than_a_trend_needs_are_undecided_whatever_was_agreed() -> None:
     short = soaking.read(segments(plan("fx100-a", "array", 1.0, soaking.SCALE, soaking.COARSE), 1))
-    for criterion in (drift.memory_kept, drift.descriptors_kept):
+    for criterion in (leaks.memory_kept, leaks.descriptors_kept):
         found = criterion(short, 5.0, 1)
         assert found.outcome is Outcome.UNDECIDED
         assert str(found.note) == "fewer than 3 hours of values"

@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from checks import surroundings
+from checks.around import probes as surroundings
+from checks.around.causes import cause, causes, seen
+from checks.around.facts import Around, Surroundings
+from checks.around.probes import parse
 from checks.block import criteria as block
 from checks.fabric import carrying
 from checks.files import criteria as files
-from checks.surroundings import Around, Surroundings, cause, causes, parse, seen
 from checks.trial import Measured
 from checks.verdict import Outcome
-from tests.checks.test_block_criteria import a_round
+from tests.checks.test_block_criteria import BOTH, HELD, RULE, a_round
 from tests.checks.test_fabric_carrying import carried
 from tests.checks.test_files import loaded
 
@@ -104,11 +106,11 @@ def test_every_kind_of_load_that_differs_names_it() -> None:
     blocks = Measured((a_round(), a_round(), a_round(3.0 * GB)), around=hosts)
     steady = Measured((a_round(), a_round(), a_round()), around=(QUIET,) * 3)
     for verdict in (
-        block.repeatable(blocks, 5.0),
-        block.settled(blocks, 20.0, 10.0, 3),
-        files.loads(replace(loaded(3.0, 3.0, 1.0), around=hosts), steady, 0.8, 5.0, None),
-        files.loads(loaded(3.0, 3.0, 3.0), blocks, 0.8, 5.0, None),
-        carrying.carries(replace(carried(97, 97, 60), around=hosts), 100 * GB, 0.95, 0.97),
+        block.repeatable(blocks, HELD),
+        block.settled(blocks, HELD, replace(RULE, window=3)),
+        files.loads(replace(loaded(3.0, 3.0, 1.0), around=hosts), steady, 0.8, HELD, None),
+        files.loads(loaded(3.0, 3.0, 3.0), blocks, 0.8, HELD, None),
+        carrying.carries(replace(carried(97, 97, 60), around=hosts), 100 * GB, 0.95, 0.97, 0.5),
     ):
         assert verdict.outcome is Outcome.UNDECIDED
         assert WHY in str(verdict.note)
@@ -118,19 +120,19 @@ def test_what_passes_all_the_same_says_what_went_wrong_around_it() -> None:
     hosts = (QUIET, QUIET, THROTTLED)
     blocks = Measured((a_round(), a_round(), a_round()), around=hosts)
     for verdict in (
-        block.repeatable(blocks, 5.0),
-        block.settled(blocks, 20.0, 10.0, 3),
-        block.added_latency(blocks, blocks, 30.0, 5.0),
-        files.loads(replace(loaded(6.0, 6.0, 6.0), around=hosts), replace(blocks, around=()), 0.8, 5.0, None),
-        files.loads(loaded(6.0, 6.0, 6.0), blocks, 0.8, 5.0, None),
-        carrying.carries(replace(carried(97, 97, 97), around=hosts), 100 * GB, 0.95, 0.97),
+        block.repeatable(blocks, HELD),
+        block.settled(blocks, HELD, replace(RULE, window=3)),
+        block.added_latency(blocks, blocks, 30.0, BOTH),
+        files.loads(replace(loaded(6.0, 6.0, 6.0), around=hosts), replace(blocks, around=()), 0.8, HELD, None),
+        files.loads(loaded(6.0, 6.0, 6.0), blocks, 0.8, HELD, None),
+        carrying.carries(replace(carried(97, 97, 97), around=hosts), 100 * GB, 0.95, 0.97, 0.5),
     ):
         assert verdict.outcome is Outcome.PASS
         assert WHY in str(verdict.note)
     assert seen([QUIET]) == []
-    assert block.repeatable(replace(blocks, around=(QUIET,) * 3), 5.0).note is None
+    assert block.repeatable(replace(blocks, around=(QUIET,) * 3), HELD).note is None
     warm = around(megahertz=3000.0, celsius={"nvme0": 60.0})
-    assert block.repeatable(replace(blocks, around=(QUIET, QUIET, warm)), 5.0).note is None
+    assert block.repeatable(replace(blocks, around=(QUIET, QUIET, warm)), HELD).note is None
 
 
 def test_what_stands_around_a_round_is_read_as_far_as_it_is_shown() -> None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from kvgate.cli import main
 from kvgate.cli.demo import login_key
 from lab.rack import EmbeddedRack, VirtualHost, build, fingerprint
+from tests.invoking import invoked
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,17 +63,7 @@ def kvgate() -> Kvgate:
     """``kvgate("explain", "G1.2.9").stdout``; a traceback is an error of the test, whatever the exit status."""
 
     def call(*words: str | Path, text: str | bytes = "", **env: str) -> Result:
-        before = os.environ.get("KVGATE_LANG")
-        try:
-            result = CliRunner().invoke(main, [str(word) for word in words], input=text, env=env, prog_name="kvgate")
-        finally:
-            os.environ.pop("KVGATE_LANG", None)
-            if before is not None:
-                os.environ["KVGATE_LANG"] = before
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert "Traceback" not in result.stderr
-        return result
+        return invoked(*words, text=text, env=env)
 
     return call
 

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from checks.serving.tools import Driver
+from kvgate.cli.doctor import driver_found
+from kvgate.errors import TimedOut
+from kvgate.transport.base import Answer
 from tests.cli.conftest import Kvgate, Served
 
 
@@ -98,3 +102,33 @@ def test_a_bad_inventory_is_refused(kvgate: Kvgate, tmp_path: Path) -> None:
     assert refused.exit_code == 4
     assert "none.yaml" in refused.stderr
     assert kvgate("doctor").exit_code == 4
+
+
+@pytest.mark.parametrize(
+    "fault, good, said",
+    [
+        ("tool-summary-disagrees", True, "vllm bench serve 0.20.1"),
+        ("tool-absent", False, "no vllm bench serve in /opt/bench"),
+        ("tool-environment-absent", False, "/opt/bench/bin/python3 cannot be run"),
+        ("tool-too-old", False, "0.6.1 is too old: known are 0.20"),
+        ("tool-version-unknown", False, "0.99.0: how it counts is known of 0.20"),
+        ("tool-version-unreadable", None, "no version can be read: None"),
+    ],
+)
+def test_a_load_tool_that_the_inventory_orders_is_looked_at(
+    kvgate: Kvgate, serve: Callable[..., Any], fault: str, good: bool | None, said: str
+) -> None:
+    with serve(fault, nodes=1) as rack:
+        status, found = findings(kvgate, rack)
+    one = found["node-01", "load tool"]
+    assert (one["good"], status) == (good, 0 if good else 1)
+    assert said in one["found"]
+    assert bool(one["remedy"]) is not bool(good)
+
+
+def test_a_load_tool_of_another_version_than_ordered_is_named() -> None:
+    driver = Driver("aiperf", "0.13.0", "/opt/bench", "/models/tokenizer")
+    other = driver_found("node-01", driver, Answer("", b"0.13.2\n", b"", 0, 0.1))
+    assert (other.good, str(other.found)) == (False, "aiperf 0.13.2, the inventory orders 0.13.0")
+    lost = driver_found("node-01", driver, TimedOut("the command gave no answer within 60 s"))
+    assert lost.good is None

@@ -7,13 +7,12 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from kvgate.certificates import canonical
-from kvgate.cli import main
 from kvgate.errors import _SYSTEM, Unproven, because
 from kvgate.evidence.durable import unwritable
 from kvgate.reports.messages import Reader
+from tests.invoking import invoked_any
 
 
 @pytest.mark.parametrize("number", sorted(_SYSTEM), ids=lambda number: errno.errorcode[number])
@@ -29,15 +28,16 @@ def test_an_error_that_is_not_known_keeps_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "words, told",
     [
-        ("inventory", "check", "gone"), ("verify", "gone"), ("audit", "--anchor", "gone"), ("judge", "folder"),
-        ("status", "--inventory", "gone"), ("verify", "folder"), ("verify", "some", "--trust", "gone"),
-        ("stamp", "gone"), ("ledger", "import", "gone"), ("inventory", "check", "under/file"),
+        (("inventory", "check", "gone"), "没有该文件或目录"), (("verify", "gone"), "没有该文件或目录"),
+        (("audit", "--anchor", "gone"), "不存在"), (("judge", "folder"), "含有 journal.jsonl 的目录"),
+        (("status", "--inventory", "gone"), "尚无台账"), (("verify", "folder"), "是一个目录"),
+        (("verify", "some", "--trust", "gone"), "没有该文件或目录"), (("stamp", "gone"), "没有该文件或目录"),
+        (("ledger", "import", "gone"), "不存在"), (("inventory", "check", "under/file"), "不是目录"),
     ],
-    ids=" ".join,
 )  # fmt: skip
-def test_no_command_says_in_english_what_the_system_said(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_no_command_says_in_english_what_the_system_said(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "some").write_text("{}")
     (tmp_path / "under").write_text("a file")
@@ -48,8 +48,9 @@ def test_no_command_says_in_english_what_the_system_said(tmp_path: Path, words: 
         "KVGATE_LEDGER": f"sqlite:///{tmp_path / 'kvgate.db'}",
         "KVGATE_EVIDENCE": str(tmp_path),
     }
-    done = CliRunner().invoke(main, given, env=env)
+    done = invoked_any(*given, env=env)
     assert isinstance(done.exception, SystemExit), done.output
+    assert told in done.output
     for word in ("No such file", "Is a directory", "Not a directory", "Permission denied"):
         assert word not in done.output
 

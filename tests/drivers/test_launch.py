@@ -73,11 +73,30 @@ def test_a_tool_that_fails_a_result_that_is_not_there_and_a_tool_that_is_none_ar
     assert "No such file" in found.said
 
 
-def test_at_its_limit_a_tool_is_ended_with_what_it_started(tmp_path: Path) -> None:
-    inner = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
-    found = run(tmp_path, argv=[sys.executable, "-c", inner], limit=0.5)
+def test_at_its_limit_a_tool_is_ended_with_what_it_started(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    told = tmp_path_factory.mktemp("told") / "pid"
+    inner = (
+        "import subprocess, sys; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); "
+        f"open({str(told)!r}, 'w').write(str(child.pid)); child.wait()"
+    )
+    found = run(tmp_path, argv=[sys.executable, "-c", inner], limit=3.0)
     assert found.cut
     assert found.status == -signal.SIGTERM
+    started_by_it = int(told.read_text())
+    until = time.monotonic() + 30
+    while _lives(started_by_it) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _lives(started_by_it)
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process runs; one that is dead and that nobody has asked about does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_signal_ends_the_tool_and_the_document_is_whole(tmp_path: Path) -> None:

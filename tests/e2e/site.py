@@ -16,14 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-import kvgate.cli
 from kvgate.certificates.trust import PARTIES
 from kvgate.cli.demo import login_key
 from kvgate.cli.demo_signing import make_pairs
 from lab.machine import Edit
 from lab.rack import EmbeddedRack, VirtualHost, build
+from tests.invoking import invoked
 
 ROOT = Path(__file__).parents[2]
 #: The runner of commands puts its own streams in the place of this process's: one at a time, in whatever thread.
@@ -115,7 +113,7 @@ class Site:
     def _read(self, *arguments: str) -> Any:
         """Read with the `kvgate` command, within this process: it is started on its own where that is what is tested."""
         with _STREAMS:
-            shown = CliRunner().invoke(kvgate.cli.main, [*arguments, "--ledger", self.ledger, "--json"])
+            shown = invoked(*arguments, "--ledger", self.ledger, "--json")
         assert shown.exit_code == 0, shown.output
         return json.loads(shown.stdout)
 

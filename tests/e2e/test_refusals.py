@@ -34,6 +34,7 @@ def refused(site: Site, ended: subprocess.CompletedProcess[str], *said: str) -> 
         (("-m", "G1 or G2"), "one gate alone"),
         (("-m", "G1 and not slow"), "one gate alone"),
         (("-m", "G4"), "G3 was never run"),
+        (("-m", "G2", "--allow-load"), "ssh-keygen -t ed25519 -f ~/.ssh/kvgate-customer"),
         (("-n", "2"), "leave -n away"),
         (("--maxfail", "many"), "invalid int value"),
         (("--no-such-option",), "unrecognized arguments"),

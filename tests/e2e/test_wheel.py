@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("gates", "checks", "kvgate", "lab", "runbooks")
 #: Read by people in the checkout only.
-ASIDE = ("runbooks/decisions/", "runbooks/images/")
+ASIDE = ("runbooks/decisions/", "runbooks/images/", "runbooks/example-")
 
 
 @pytest.fixture(scope="module")

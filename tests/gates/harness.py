@@ -224,21 +224,25 @@ def judge(
     concurrencies: Sequence[int] = (8, 16, 32),
     nfs: bool = False,
     tool: str = "",
+    containers: bool = False,
+    engine: str = "vllm",
     baseline: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> Result:
     """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
     ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too;
-    ``tool`` is a load tool that it is ordered with. ``baseline`` is what the gate before measured; by default what a healthy
-    rack gave there.
+    ``tool`` is a load tool that it is ordered with, ``containers``: its engines are containers. ``baseline`` is what the gate
+    before measured; by default what a healthy rack gave there.
     """
     if baseline is None:
         baseline = measured_before(platform, nodes, tuple(concurrencies), tool) if gate == "G3" else {}
-    hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs)}
+    hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs, engine=engine)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())],
         concurrencies=concurrencies,
         driver=tool or driver(hosts.values()),
+        containers=containers or any(host.containers for host in hosts.values()),
+        engine=next(host.engine for host in hosts.values()),
     )
     rack = _rack(inventory or written)
     ask = Direct(hosts)

@@ -50,17 +50,20 @@ def node(fault: SoakFault | None = None, until: float | None = None) -> HostSoak
     count, longest = fault.policy if fault is not None else (0, 0.0)
     policy = {"interruption": "resume" if count else "restart_clock", "interruptions": count, "longest": longest}
     hours = HOURS + (fault.spare if fault is not None else 0.0)
-    order = plan("node-01", "node", hours, SCALE, COARSE, policy)
+    platform = (fault.platform if fault is not None else "") or "rocm"
+    order = plan("node-01", "node", hours, SCALE, COARSE, policy, platform)
     return read(segments(order, 1, fault.troubles if fault is not None else (), until, STEP))
 
 
-def judge(soaks: Mapping[str, HostSoak]) -> dict[Owed, Verdict]:
-    """Verdict of every clause of G4 on every subject."""
+def judge(
+    soaks: Mapping[str, HostSoak], ordered: Rack | None = None, limits: Mapping[str, Any] = SHORTER
+) -> dict[Owed, Verdict]:
+    """Verdict of every clause of G4 on every subject of a rack; ``limits`` stand in place of those that were agreed."""
     found: dict[Owed, Verdict] = {}
     clauses = agreement().acceptance
-    for item, thing in owed(clauses, rack(), "G4"):
+    for item, thing in owed(clauses, ordered or rack(), "G4"):
         terms: dict[str, Any] = {name: limit.value for name, limit in clauses.clauses[item.clause].limits.items()}
-        terms |= {name: value for name, value in SHORTER.items() if name in terms}
+        terms |= {name: value for name, value in limits.items() if name in terms}
         body = bodies(GATES["G4"])[item.clause]
         given: list[Verdict] = []
         known = {"soak": lambda host: soaks[host], "terms": terms, "decide": given.append}

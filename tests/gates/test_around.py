@@ -17,18 +17,20 @@ from kvgate.transport.local import LocalTransport
 from tests.gates.harness import judge
 from tests.gates.test_trials import HOST, load, trial
 
-THROTTLED = "node-01: its processor was throttled for heat 9 times"
+
+def throttled(times: int) -> str:
+    return f"node-01: its processor was throttled for heat {times} times"
 
 
 @pytest.mark.parametrize(
     ("fault", "clause", "causes"),
     [
-        ("node-throttles", r"G2\.1\.4", (THROTTLED, "node-01: the processors' clock went from 3330 to 2664 MHz")),
-        ("local-disk-throttles", r"G2\.1\.4", ("node-01: nvme0 went from 49 to 58 C",)),
+        ("node-throttles", r"G2\.1\.4", (throttled(18), "node-01: the processors' clock went from 3330 to 2664 MHz")),
+        ("local-disk-throttles", r"G2\.1\.4", ("node-01: nvme0 went from 49 to 67 C",)),
         ("volume-link-flaps", r"G2\.1\.4", (
-            "node-01: the link of ens1f0np0 went away or came back 3 times", "node-01: mlx5_0/1 counted 120 out_of_sequence",
+            "node-01: the link of ens1f0np0 went away or came back 5 times", "node-01: mlx5_0/1 counted 200 out_of_sequence",
         )),
-        ("fabric-node-throttles", r"G2\.2\.1", (THROTTLED,)),
+        ("fabric-node-throttles", r"G2\.2\.1", (throttled(15),)),
         ("volume-unsteady", r"G2\.1\.4", ("nothing was seen that explains it", "looked at: clocks, throttling, links")),
     ],
 )  # fmt: skip

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from kvgate.cli import main
 from kvgate.evidence.store import unbegun
 from kvgate.gate.stored import running
 from tests.campaign.conftest import site
 from tests.campaign.sample import Site
+from tests.invoking import invoked
 
 __all__ = ["site"]
 
@@ -45,7 +44,7 @@ def test_it_is_not_taken_for_running_and_can_be_taken_up_again(site: Site, blobs
 @pytest.mark.parametrize("blobs", [True, False])
 def test_it_can_be_closed_by_the_command_that_is_named(site: Site, blobs: bool) -> None:
     died_early(site, blobs=blobs)
-    done = CliRunner().invoke(main, ["close", site.last().id, "--reason", "killed", "--ledger", site.url])
+    done = invoked("close", site.last().id, "--reason", "killed", "--ledger", site.url)
     assert done.exit_code == 0, done.output
     assert site.why("G1") == []
 

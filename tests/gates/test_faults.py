@@ -41,6 +41,16 @@ def test_a_healthy_rack_that_a_load_tool_drives_passes_every_clause(tool: str) -
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 
+def test_a_healthy_rack_that_sglang_serves_passes_every_clause() -> None:
+    result = judge(gate="G3", concurrencies=SMALL, engine="sglang")
+    assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
+
+
+def test_a_healthy_rack_whose_engines_are_containers_passes_every_clause() -> None:
+    result = judge(gate="G3", concurrencies=SMALL, containers=True)
+    assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
+
+
 @pytest.mark.parametrize("gate", ["G1", "G2"])
 def test_a_healthy_rack_with_nfs_beside_its_volume_passes_too(gate: str) -> None:
     result = judge(gate=gate, nfs=True)

@@ -12,6 +12,9 @@ from typing import Any
 
 import pytest
 
+from checks.block.burst import Watched
+from checks.block.patterns import Pattern, Way
+from checks.block.trials import on_file
 from checks.files import criteria, loading
 from checks.files.integrity import Place, by_blocks, by_sums
 from checks.files.loading import cold
@@ -195,3 +198,31 @@ def test_what_is_written_is_told_by_the_plan(volume: Place) -> None:
     steps = facts_of(checkpoint(volume, 2, MIB, 1))
     assert steps["save"].probe.level is Level.LOAD
     assert "sync -f" in steps["save"].probe.command()
+
+
+READ = Pattern(Way.READ, MIB, 8, 4, jobs=2, ramp=1)
+
+
+def test_a_file_is_written_whole_and_its_rounds_are_read(volume: Place, evidence: Evidence) -> None:
+    needs("iostat")
+    trial = on_file(HOST, volume.path, "xfs", READ, 32 * MIB, count=1)
+    (found,) = make(evidence, trial).measured(trial).facts[:1]
+    assert found.bytes_per_second > 0
+    assert found.device_bytes is not None
+    assert found.device_bytes >= 0.95 * found.io_bytes
+    assert found.before is not None
+    assert found.across is not None
+    assert isinstance(found.watched, Watched), str(found.watched)
+    assert not list(Path(volume.path).iterdir())
+
+
+def test_a_file_of_holes_is_not_loaded(volume: Place, evidence: Evidence) -> None:
+    """The same load on a file that has its length and nothing else: reads of holes are answered by the filesystem alone."""
+    trial = on_file(HOST, volume.path, "xfs", READ, 32 * MIB, count=1)
+    file = f"{volume.folder}/{READ.name}"
+    hollow = Step("hollow", HOST, Probe("hollow", ("truncate", "-s", str(32 * MIB), "--", file), str, level=Level.LOAD))
+    empty = Step("empty", HOST, Probe("empty", ("truncate", "-s", "0", "--", file), str, level=Level.LOAD))
+    holes = replace(trial, prepare=(*trial.prepare, (empty,), (hollow,)))
+    tried = make(evidence, holes)
+    with pytest.raises(CannotTell, match="holes are answered by nobody"):
+        tried.measured(holes)

@@ -142,6 +142,23 @@ def test_a_void_round_is_made_again_and_told(evidence: Evidence, tmp_path: Path)
     assert [str(why) for why in measured.voided] == ["the disk was hot"]
 
 
+def test_rounds_that_are_made_beyond_the_wanted_ones_do_not_loosen_the_rule_on_void_ones(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    wanted = trial(
+        counting(tmp_path / "n"), rounds=3, at_most=6, enough=lambda _: False, again=True, read=void_at(1, 3)
+    )
+    with pytest.raises(CannotTell, match="2 rounds are void"):
+        make(evidence, wanted).measured(wanted)
+
+
+def test_rounds_go_on_beyond_the_wanted_ones_until_they_are_enough(evidence: Evidence, tmp_path: Path) -> None:
+    wanted = trial(
+        counting(tmp_path / "n"), rounds=2, at_most=6, enough=lambda found: len(found) >= 4, again=True, read=void_at(1)
+    )
+    assert len(make(evidence, wanted).measured(wanted).facts) == 4
+
+
 def test_more_void_rounds_than_one_in_five_decide_nothing(evidence: Evidence, tmp_path: Path) -> None:
     wanted = trial(counting(tmp_path / "n"), rounds=3, read=void_at(1, 3))
     with pytest.raises(CannotTell, match="2 rounds are void"):

@@ -54,6 +54,8 @@ def test_a_key_that_is_not_there_is_named_with_its_path(folder: Path, side: str)
     (fault,) = faults(folder)
     assert fault.where == f"parties.{side}.key"
     assert f"keys/{side}.pub: No such file" in str(fault.found)
+    assert f"keys/{side}`" in str(fault.wanted)
+    assert "ssh-keygen -t ed25519 -f " in str(fault.wanted)
     assert "ssh-keygen -t ed25519" in str(fault.wanted)
     assert (fault.line, fault.column) > (0, 0)
 

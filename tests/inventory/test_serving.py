@@ -9,7 +9,8 @@ import pytest
 from checks.acceptance import Subject
 from kvgate.errors import BadInput, Fault
 from kvgate.inventory import reader
-from kvgate.inventory.subjects import things
+from kvgate.inventory.coverage import gaps
+from kvgate.inventory.subjects import baseline_hosts, things
 from lab.inventory import text as written
 from lab.rack import build, fingerprint, host_key
 
@@ -31,7 +32,12 @@ def test_every_example_says_how_models_are_served(path: Path) -> None:
     rack = reader.parse(path.read_text("utf-8")).rack
     found = {kind: [thing.id for thing in things(rack) if thing.kind is kind] for kind in Subject}
     assert found[Subject.SHAPE] == ["tp8"]
-    assert found[Subject.ARM] == ["tp8/local", "tp8/fx100", "tp8/recompute"]
+    assert found[Subject.ARM] == [
+        "tp8/local",
+        "tp8/fx100",
+        "tp8/recompute",
+        *(f"tp8/fx100-0{node}" for node in range(2, 9)),
+    ]
     assert found[Subject.CONCURRENCY] == ["tp8/c8", "tp8/c16", "tp8/c32"]
 
 
@@ -72,6 +78,29 @@ def test_an_arm_knows_its_host_and_role() -> None:
 )  # fmt: skip
 def test_what_could_measure_nothing_or_something_else_is_refused(old: str, new: str, found: str) -> None:
     assert any(found in str(fault.found) for fault in changed(old, new)), changed(old, new)
+
+
+def test_a_reader_is_another_node_that_mounts_the_array() -> None:
+    rack = reader.parse(TEXT).rack
+    shape = next(thing for thing in things(rack) if thing.kind is Subject.SHAPE)
+    assert dict(shape.traits)["readers"] == "yes"
+    assert baseline_hosts(rack) == frozenset({"node-01"}), "what G2 measures does not grow by the nodes that only read"
+    place = "{role: reader, host: node-02, mount: /mnt/fx100, store: /mnt/fx100/node-02/kv"
+    same = changed(place, place.replace("host: node-02", "host: node-01"))
+    assert any("node-01, the node of fx100 too" in str(fault.found) for fault in same)
+    disk = changed(place, "{role: reader, host: node-02, mount: /mnt/nvme0, store: /mnt/nvme0/kv")
+    assert any("does not lie on the array" in str(fault.found) for fault in disk)
+
+
+def test_nodes_that_take_no_part_in_reading_at_once_are_named() -> None:
+    rows = TEXT.splitlines(keepends=True)
+    found = gaps(reader.parse("".join(row for row in rows if "role: reader, host: node-05" not in row)).rack)
+    assert [str(gap.what) for gap in found] == [
+        "the array while all nodes read it: no arm of role 'reader' for node-05"
+    ]
+    alone = reader.parse("".join(row for row in rows if "role: reader" not in row)).rack
+    shape = next(thing for thing in things(alone) if thing.kind is Subject.SHAPE)
+    assert dict(shape.traits)["readers"] == "no"
 
 
 def test_two_arms_never_share_a_store() -> None:

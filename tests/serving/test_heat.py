@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from checks.accelerator.facts import Card, Cards
-from checks.nvme.facts import Health
+from checks.nvme.health import Health
 from checks.phrase import say
 from checks.serving import around, judging, trials
 from checks.serving.site import Side

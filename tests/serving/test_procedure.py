@@ -60,7 +60,7 @@ def test_an_arm_that_keeps_nothing_is_neither_filled_nor_emptied() -> None:
 
 def test_every_engine_on_the_accelerators_is_stopped_first() -> None:
     first = cell(site(), site().local, ASKED)[0]
-    assert len(first) == 7  # three of this shape, four of the other
+    assert len(first) == 8  # three of this shape and its reader on the second node, four of the other
 
 
 def test_arms_take_turns_and_no_prompt_is_asked_in_two_rounds() -> None:

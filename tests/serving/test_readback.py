@@ -66,6 +66,23 @@ def test_what_is_missing_is_not_told(section: str, setting: str) -> None:
     assert compared(told(**{section: None}), site())[setting] is None
 
 
+def test_sglang_with_a_folder_for_its_storage_tells_all_that_is_required() -> None:
+    """Its file backend is configured by a variable alone, and no seed of Python's enters its keys."""
+    where = site(engine="sglang", kind="sglang-hicache", engine_version="0.5.23", store_version="0.5.23", chunk=64)
+    argv = ["/opt/python3", "-m", "sglang.launch_server", "--model-path", where.model_path, "--page-size", "64"]
+    served = told(
+        argv="\n".join([*argv, "--served-model-name", where.model, "--hicache-storage-backend", "file"]),
+        environ="SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR=/mnt/fx100/kv",
+        packages=json.dumps({"sglang": ["0.5.23", ""]}),
+        config=None,
+    )
+    found = compared(served, where)
+    assert [name for name in REQUIRED if not found[name]] == []
+    assert found["store.configuration"] == "SGLANG_HICACHE_FILE_BACKEND_STORAGE_DIR=/mnt/fx100/kv"
+    assert found["kv.hash_seed"] == "sha256"
+    assert not ordered(found, where)
+
+
 def test_a_process_that_does_not_run_tells_nothing() -> None:
     found = compared(Settings(None, told().sections), site())
     assert found["engine.arguments"] is None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,20 +18,12 @@ import pytest
 from checks.probe import Probe
 from checks.serving import probes
 from checks.serving.probes import Reset
+from checks.serving.procedure import quiet
+from checks.serving.readback import compared, settings
 from checks.serving.site import Server
+from tests.serving.experiment import site
 
 Fact = TypeVar("Fact")
-
-#: A container runtime that keeps one word a container: what it was last told to become.
-_RUNTIME = """#!/bin/sh
-state=$KVGATE_STATE/$(for last in "$@"; do :; done; echo "$last")
-case $1 in
-start) [ -f "$state" ] || { echo "Error: No such container" >&2; exit 1; }; echo running >"$state";;
-stop) [ -f "$state" ] && { grep -q stuck "$state" || echo exited >"$state"; };;
-inspect) [ -f "$state" ] || { echo "Error: No such object" >&2; exit 1; }; case $3 in state*) printf 'state ';; esac; cat "$state";;
-logs) echo "INFO: Application startup complete.";;
-esac
-"""
 
 #: systemd for one unit, as far as it is asked.
 _SYSTEMD = """#!/bin/sh
@@ -46,9 +40,11 @@ esac
 @pytest.fixture
 def tools(tmp_path: Path) -> dict[str, str]:
     """Stand-ins first on the path, with the folder of their states."""
+    runtime = f"#!{sys.executable}\n" + Path(__file__).with_name("runtime.py").read_text("utf-8")
     for name, text in (
-        ("docker", _RUNTIME),
-        ("podman", _RUNTIME),
+        ("docker", runtime),
+        ("podman", runtime),
+        ("nerdctl", runtime),
         ("systemctl", _SYSTEMD),
         ("journalctl", "#!/bin/sh\necho started\n"),
     ):
@@ -117,8 +113,11 @@ def test_an_engine_that_does_not_listen_was_not_reset() -> None:
     assert (found.engine, found.store) == (0, ())
 
 
-def server(way: str, url: str = "http://127.0.0.1:1") -> Server:
-    return Server(url, (), way, "vllm-a" if way == "container" else "vllm-a.service", "podman")
+RUNTIMES = ("docker", "podman", "nerdctl")
+
+
+def server(way: str, url: str = "http://127.0.0.1:1", runtime: str = "podman") -> Server:
+    return Server(url, (), way, "vllm-a" if way == "container" else "vllm-a.service", runtime)
 
 
 @pytest.mark.parametrize(("way", "off", "on"), [("container", "exited", "running"), ("unit", "inactive", "active")])
@@ -152,9 +151,66 @@ def test_an_engine_that_failed_is_not_waited_for(tools: dict[str, str], tmp_path
     assert (found.seconds, found.state) == (None, state)
 
 
-def test_a_container_that_is_not_there_is_absent_and_cannot_be_started(tools: dict[str, str]) -> None:
-    assert run(probes.stopped(server("container")), tools).state == "absent"
-    assert "No such container" in run(probes.started(server("container"), 60.0), tools).said
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_container_that_is_not_there_is_absent_and_nobody_waits_for_it(tools: dict[str, str], runtime: str) -> None:
+    one = server("container", runtime=runtime)
+    assert run(probes.stopped(one), tools).state == "absent"
+    assert "no such container" in run(probes.started(one, 60.0), tools).said.lower()
+    found = run(probes.ready(one, "model-a", 600.0), tools)
+    assert (found.seconds, found.state) == (None, "absent")
+
+
+@pytest.mark.parametrize(
+    ("runtime", "wrong", "said"),
+    [
+        ("docker", "down", "Is the docker daemon running?"), ("docker", "denied", "permission denied"),
+        ("nerdctl", "down", "cannot access containerd socket"), ("podman", "denied", "permission denied"),
+    ],
+)  # fmt: skip
+def test_a_runtime_that_tells_nothing_makes_no_container_absent(
+    tools: dict[str, str], tmp_path: Path, runtime: str, wrong: str, said: str
+) -> None:
+    one = server("container", runtime=runtime)
+    (tmp_path / one.target).write_text("running\n", "utf-8")
+    broken = {**tools, "KVGATE_RUNTIME": wrong}
+    state = run(probes.stopped(one), broken).state
+    assert state.startswith("untold: ")
+    assert said in state
+    found = run(probes.ready(one, "model-a", 600.0), broken)
+    assert found.seconds is None
+    assert said in found.state
+    (stop,) = quiet(site(sides=(replace(site().local, servers=(one,)),), busy=()), "x")[0]
+    assert stop.must is not None
+    assert said in str(stop.must(run(probes.stopped(one), broken)))
+
+
+def test_a_runtime_that_is_not_installed_is_named(tools: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "docker").unlink()
+    state = run(
+        probes.stopped(server("container", runtime="docker")), {**tools, "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    ).state
+    if not state.startswith("untold: "):
+        pytest.skip("this machine has a docker of its own")
+    assert "not found" in state
+
+
+@pytest.mark.parametrize(
+    ("runtime", "image", "digest"),
+    [
+        ("docker", f"sha256:{'ab' * 32}", f"sha256:{'ab' * 32}"), ("podman", "cd" * 32, f"sha256:{'cd' * 32}"),
+        ("nerdctl", f"docker.io/vllm/vllm-openai@sha256:{'ef' * 32}", f"sha256:{'ef' * 32}"),
+        ("nerdctl", "docker.io/vllm/vllm-openai:v0.20.1", None), ("docker", "", None),
+    ],
+)  # fmt: skip
+def test_an_image_is_its_digest_and_a_name_is_none(
+    tools: dict[str, str], tmp_path: Path, runtime: str, image: str, digest: str | None
+) -> None:
+    one = server("container", runtime=runtime)
+    for suffix, text in (("", "running"), (".pid", str(os.getpid())), (".image", image)):
+        (tmp_path / (one.target + suffix)).write_text(f"{text}\n", "utf-8")
+    told = run(settings(one, site()), tools)
+    assert told.pid == os.getpid()
+    assert compared(told, site())["engine.image"] == digest
 
 
 def test_a_container_that_will_not_stop_is_seen_to_run(tools: dict[str, str], tmp_path: Path) -> None:

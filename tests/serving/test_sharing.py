@@ -8,7 +8,7 @@ import pytest
 
 from checks.serving.cells import Cell, whole_machine
 from checks.serving.kv import Layout
-from checks.serving.sharing import alike_ttft, fair_share, reads_the_others
+from checks.serving.sharing import alike_ttft, fair_share, no_later, reads_the_others
 from checks.verdict import Outcome
 from tests.serving.rounds import BAD, pairs
 
@@ -51,6 +51,16 @@ def test_no_node_waits_much_longer_than_the_others(slowest: float | None, outcom
     ttfts: dict[str, float | None] = dict.fromkeys(NODES, 10.0)
     ttfts["node-02"] = slowest
     assert alike_ttft(ttfts, NODES, most=1.5).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    "slowest, local, outcome",
+    [(9.9, 10.0, PASS), (10.0, 10.0, PASS), (10.01, 10.0, STOP), (None, 10.0, UNDECIDED), (5.0, None, UNDECIDED), (5.0, 0.0, UNDECIDED)],
+)  # fmt: skip
+def test_every_node_is_as_soon_as_its_own_disk(slowest: float | None, local: float | None, outcome: Outcome) -> None:
+    ttfts: dict[str, float | None] = dict.fromkeys(NODES, 4.0)
+    ttfts["node-07"] = slowest
+    assert no_later(ttfts, NODES, local, most=100).outcome is outcome
 
 
 def test_a_node_that_is_not_there_is_not_passed_over() -> None:

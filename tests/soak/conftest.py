@@ -56,5 +56,13 @@ def begin(control: Control) -> Callable[..., Store]:
 
 
 @pytest.fixture(autouse=True)
+def _plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read here is English, in this process and in those it starts, whatever language its user has."""
+    for name in ("KVGATE_LANG", "LANG", "LANGUAGE", "LC_MESSAGES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LC_ALL", "C")
+
+
+@pytest.fixture(autouse=True)
 def _one_at_a_time(alone: None) -> None:
     """Workers of a soak are marked load: no other test measures beside them."""

@@ -168,6 +168,7 @@ def test_a_worker_that_was_killed_is_told_and_resumed(
 def test_a_soak_that_is_over_makes_room_for_the_next(control: Control, begin: Callable[..., Store]) -> None:
     store = begin()
     control.stop(store)
+    control.collect(store)
     other, new = control.attach(60)
     assert new
     assert other.soak != store.soak
@@ -230,6 +231,8 @@ def test_a_judge_that_is_killed_again_and_again_changes_nothing_and_the_next_one
             assert judge.stdout.readline() == b"ready\n"
             time.sleep(chance.uniform(0.0, 0.6))
             judge.send_signal(signal.SIGKILL)
+            assert judge.wait() == -signal.SIGKILL, "it ended by itself"
+    assert list((tmp_path / "evidence").glob("run-*")), "none of them came to anything"
     assert {path: path.read_bytes() for path in store.path.rglob("journal-*.jsonl")} == before
     evidence = Evidence.create(tmp_path / "evidence", "run", {"gate": "G4"})
     soaked = Soaked(Answers(evidence))

@@ -62,7 +62,8 @@ def kvgate(rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> Kvgate:
             "--soaks",
             str(tmp_path / "soaks"),
         ]
-        return subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
+        said_in = {"LC_ALL": "C", "KVGATE_LANG": "en"}
+        return subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, **said_in})
 
     return run
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from click.testing import CliRunner
 
 from checks.parsers import soak_journal
 from checks.probe import UnreadableOutput
@@ -18,6 +17,7 @@ from lab.soak.journal import segments
 from lab.soak.plan import plan
 from lab.soak.trouble import Away, Count, Record
 from tests.gates.soaking import read
+from tests.invoking import invoked_any
 
 TROUBLES = (
     Count("rdma", "mlx5_0/1", "out_of_sequence", 9000, 5),
@@ -84,13 +84,13 @@ def test_the_command_writes_samples_of_what_was_collected_and_tells_every_minute
         for number, text in enumerate(parts, start=1):
             (tmp_path / "soaks" / "soak-lab" / host / f"journal-{number:06d}.jsonl").write_text(text, "ascii")
     words = ["-o", str(tmp_path / "out"), "--soaks", str(tmp_path / "soaks")]
-    done = CliRunner().invoke(command, ["soak-lab", *words])
+    done = invoked_any("soak-lab", *words, command=command)
     assert done.exit_code == 0, done.output
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["host"] for row in rows] == list(HOSTS)
     assert all(sum(row["minutes"].values()) == 240 and row["minutes"]["INTERRUPTED"] for row in rows)
     assert list((tmp_path / "out").rglob("stream=disk/*.parquet"))
-    missing = CliRunner().invoke(command, ["soak-other", *words])
+    missing = invoked_any("soak-other", *words, command=command)
     assert isinstance(missing.exception, NotAllowed)
 
 

@@ -12,15 +12,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from kvgate.cli import main
 from kvgate.errors import NotAllowed
 from kvgate.soak import schedule
 from kvgate.soak.host import launch
 from kvgate.soak.schedule import EVERY, Book, Entry
 from tests.certificates.conftest import Keys
+from tests.invoking import invoked_any
 from tests.soak.rack import inventory
 
 NOW = datetime(2026, 11, 29, 20, 0, tzinfo=UTC)
@@ -122,7 +122,7 @@ def kvgate(tmp_path: Path) -> Kvgate:
         "KVGATE_LEDGER": "postgresql+psycopg://ops@db/kvgate",
         "KVGATE_EVIDENCE": str(tmp_path / "evidence"),
     }
-    return lambda *words: CliRunner().invoke(main, ["soak", "schedule", *words, *more], env=environment)
+    return lambda *words: invoked_any("soak", "schedule", *words, *more, env=environment)
 
 
 def keys(folder: Path, party: str, passphrase: bytes | None = None) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ def test_a_soak_that_could_not_sign_its_start_ticket_is_refused_before_it_makes_
     trust = ("--trust", str(tmp_path / "allowed_signers"))
 
     def refused(*words: str) -> str:
-        done = CliRunner().invoke(main, ["soak", command, *place, *more, *words])
+        done = invoked_any("soak", command, *place, *more, *words)
         assert done.exit_code == 4, done.output
         return done.stderr
 
@@ -181,6 +181,78 @@ def test_planned_listed_and_removed_again(kvgate: Kvgate, tmp_path: Path) -> Non
     assert list((tmp_path / "units").iterdir()) == []
     assert json.loads(kvgate("--json").stdout) == []
     assert kvgate("--remove", "soak").exit_code == 4
+
+
+def test_soaks_that_would_overlap_are_refused_with_the_sum(kvgate: Kvgate, tmp_path: Path) -> None:
+    text = inventory(tmp_path / "hosts", duration="72 h").replace("spare: 0 s", "spare: 4 h")
+    (tmp_path / "rack.yaml").write_text(text)
+    words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
+    refused = kvgate(*words, *keys(tmp_path, "customer"), "--every", "daily")
+    assert refused.exit_code == 4
+    assert "a soak of 72 h and 4 h to spare takes 76 h, and --every daily begins one each 24 h" in " ".join(
+        refused.stderr.split()
+    )
+    assert not (tmp_path / "units").exists()
+    assert kvgate(*words, *keys(tmp_path, "customer"), "--every", "weekly").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("every", "hours", "fits"),
+    [
+        ("daily", 23, True),
+        ("daily", 24, False),
+        ("weekly", 167, True),
+        ("weekly", 168, False),
+        ("monthly", 672, False),
+        ("once", 9999, True),
+    ],
+)
+def test_the_next_is_due_after_the_last_is_over(every: schedule.Every, hours: float, fits: bool) -> None:
+    if fits:
+        schedule.apart(every, hours * 3600, 0)
+    else:
+        with pytest.raises(NotAllowed, match="would be due while it runs"):
+            schedule.apart(every, hours * 3600, 0)
+
+
+def test_what_is_no_pass_leaves_the_unit_failed_and_is_not_begun_again() -> None:
+    lines = schedule.service(entry()).splitlines()
+    assert not [line for line in lines if line.startswith("SuccessExitStatus")], "a STOP is no success"
+    [prevent] = [line for line in lines if line.startswith("RestartPreventExitStatus=")]
+    assert {*prevent.partition("=")[2].split()} >= {str(status) for status in schedule.RESULTS if status}
+
+
+@pytest.mark.parametrize(
+    ("status", "result"),
+    [(0, "PASS"), (1, "STOP"), (6, "UNDECIDED"), (4, "refused"), (2, "interrupted"), (3, "failed")],
+)
+def test_the_list_says_what_the_last_run_came_to(kvgate: Kvgate, tmp_path: Path, status: int, result: str) -> None:
+    words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
+    assert kvgate(*words, *keys(tmp_path, "customer")).exit_code == 0
+    book = Book(tmp_path / "soaks")
+    book.note("soak", "begun", pid=os.getpid())
+    [row] = json.loads(kvgate("--json").stdout)
+    assert (row["result"], row["status"]) == ("under way", None)
+    book.note("soak", "begun", pid=2**22 + 1)  # no kernel has such a process
+    [row] = json.loads(kvgate("--json").stdout)
+    assert (row["result"], row["status"]) == ("killed", None)
+    book.note("soak", "ended", status=status)
+    [row] = json.loads(kvgate("--json").stdout)
+    assert (row["result"], row["status"]) == (result, status)
+    assert f"{result} ({status})" in " ".join(kvgate().stdout.split())
+
+
+def test_a_run_that_was_killed_before_it_judged_knows_its_soak(tmp_path: Path) -> None:
+    book = Book(tmp_path)
+    assert book.unfinished("soak") is None
+    book.note("soak", "begun")
+    book.note("soak", "soak", soak="soak-1")
+    book.note("other", "soak", soak="soak-2")
+    assert book.unfinished("soak") == "soak-1"
+    book.note("soak", "ended", status=6, judged=False)  # Ctrl-C
+    assert book.unfinished("soak") == "soak-1"
+    book.note("soak", "ended", status=1, judged=True)
+    assert book.unfinished("soak") is None
 
 
 @pytest.mark.parametrize("url", ["ops:hunter2@db/kvgate", "ops@db/kvgate?password=hunter2"])

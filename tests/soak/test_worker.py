@@ -280,35 +280,63 @@ def occupy(path: Path) -> None:
             file.write(bytes(4096))
 
 
-def test_without_room_it_waits_and_goes_on_and_says_how_long(soaking: Path, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def small_disk(place: Path) -> Iterator[Path]:
+    """A file system of 400 kB; skips where none can be had."""
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], check=False).returncode != 0:
-        pytest.skip("needs a small file system of its own")
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(small)], check=True)
-    folder = lay_out(small / "soak-test", plan(bounds={"free_bytes": 0, "segment_bytes": 20_000}))
+        pytest.skip("needs a small file system of its own: root, and leave to mount")
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)], check=True)
     try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_disk_that_fills_and_stays_full_leaves_the_end_and_its_reason(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small") as small:
+        folder = lay_out(small / "soak-test", plan(seconds=300, bounds={"free_bytes": 0, "segment_bytes": 20_000}))
         ask(folder, "start")
         until(lambda: len(lines(folder)) > 5)
-        ballast = small / "ballast"
-        occupy(ballast)
-        time.sleep(1.5)
-        lines(folder)  # whole, however full
-        ballast.unlink()
-        until(lambda: any(one["event"] == "room" for one in events(lines(folder), "soak", "soak")), 15)
-        ask(folder, "stop")
+        occupy(small / "ballast")
+        until(lambda: ask(folder, "status")["state"] in ("ended", "vanished"))
+        told = ask(folder, "status")
+        assert (told["state"], told["exit"]["why"], told["exit"]["status"]) == ("ended", "full", 1)
+        assert told["exit"]["full"]["boot"] == told["boot"]
         found = lines(folder)
-        told = [one["event"] for one in events(found, "soak", "soak")]
-        assert told[:2] == ["full", "room"]
-        assert [line.seq for line in found] == list(range(1, len(found) + 1))
-        taken = ticks(found)["memory"]
-        assert taken == list(range(taken[0], taken[-1] + 1))  # what was seen meanwhile waited for room
-    finally:
-        state = json.loads((folder / "state.json").read_text())
-        if ask(folder, "status")["state"] == "running":
-            os.kill(state["pid"], signal.SIGKILL)
-            time.sleep(0.3)
-        subprocess.run(["umount", str(small)], check=True)
+        assert found[-1].kind == "end"
+        assert found[-1].values["end"]["why"] == "full"
+        assert [one["event"] for one in events(found, "soak", "soak")] == ["full"]
+        assert told["exit"]["seq"] == found[-1].seq
+        # Begun again by systemd, it leaves what it said as it is.
+        subprocess.run([sys.executable, str(folder / "worker.pyz"), "run", str(folder)], check=True)
+        assert lines(folder) == found
+
+
+def test_without_room_it_waits_and_goes_on_and_says_how_long(soaking: Path, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "small") as small:
+        folder = lay_out(small / "soak-test", plan(bounds={"free_bytes": 0, "segment_bytes": 20_000}))
+        try:
+            ask(folder, "start")
+            until(lambda: len(lines(folder)) > 5)
+            ballast = small / "ballast"
+            occupy(ballast)
+            time.sleep(1.5)
+            lines(folder)  # whole, however full
+            ballast.unlink()
+            until(lambda: any(one["event"] == "room" for one in events(lines(folder), "soak", "soak")), 15)
+            ask(folder, "stop")
+            found = lines(folder)
+            told = [one["event"] for one in events(found, "soak", "soak")]
+            assert told[:2] == ["full", "room"]
+            assert [line.seq for line in found] == list(range(1, len(found) + 1))
+            taken = ticks(found)["memory"]
+            assert taken == list(range(taken[0], taken[-1] + 1))  # what was seen meanwhile waited for room
+        finally:
+            state = json.loads((folder / "state.json").read_text())
+            if ask(folder, "status")["state"] == "running":
+                os.kill(state["pid"], signal.SIGKILL)
+                time.sleep(0.3)
 
 
 def test_what_nobody_collected_is_never_removed_and_what_was_acknowledged_may_be(soaking: Path) -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from checks.statistics.steadiness import steadiness, trend, variation_percent
+from checks.statistics.steadiness import drift_percent, level, steadiness, trend, variation_percent
 
 
 def test_five_equal_rounds_are_steady() -> None:
@@ -69,3 +69,34 @@ def test_one_outlier_makes_no_trend() -> None:
 def test_no_trend_from_nothing(times: list[float], values: list[float]) -> None:
     with pytest.raises(ValueError, match=r"wanted|must"):
         trend(times, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "drift"),
+    [
+        ((100, 99, 98), -1.0),
+        ((98, 99, 100), 1.0),
+        ((100, 98, 99), 0.0),  # no direction
+        ((100, 99), 0.0),  # too few
+        ((100, 99, 98, 97, 97.1, 95), -1.0),  # one step out of line
+        ((100, 99, 98, 99, 98, 99), 0.0),
+        ((5, 5, 5, 5), 0.0),
+    ],
+)
+def test_rounds_that_go_one_way_have_a_drift(values: tuple[float, ...], drift: float) -> None:
+    assert drift_percent(values) == pytest.approx(drift, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("values", "stays"),
+    [
+        ((100, 99, 98), False),
+        ((100, 98.6, 98.8), False),  # not each below the one before, and lower on the whole: more are wanted
+        ((100, 98.6, 98.8, 100.1, 99.7), True),
+        ((100, 99.8, 99.7), True),
+        ((100, 100), True),
+        ((0, 0, 0), True),  # no rate: more of it tells no more
+    ],
+)
+def test_rounds_that_fall_on_the_whole_ask_for_more(values: tuple[float, ...], stays: bool) -> None:
+    assert level(values) is stays

@@ -1,4 +1,4 @@
-"""G3: what stands behind the comparison: that the judgement can fail, the same answers, computing anew, sharing."""
+"""G3: what stands behind the comparison: that the judgement can fail, the same answers, computing anew, sharing, fan-in."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from checks.serving import sensitivity
 from checks.serving.answering import Answers
 from checks.serving.cells import Cell
+from checks.serving.fan_in import Together
 from checks.serving.figures import figures
 from checks.serving.rounds import ArmRound
 from checks.serving.share import Shared
 from checks.statistics.percentile import median
 from checks.trial import Trial
-from checks.units import show_bytes
+from checks.units import show_bytes, show_rate
 from kvgate.gate.tried import Tried
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections.levels import Level
@@ -33,6 +34,9 @@ def sections(levels: Sequence[Level], trials: Sequence[Trial[Any]], tried: Tried
     shared = [(trial, fact) for trial, fact in facts if isinstance(fact, Shared)]
     if shared:
         yield _shared(shared, read)
+    crowds = [(trial, fact) for trial, fact in facts if isinstance(fact, Together)]
+    if crowds:
+        yield _together(crowds, read)
 
 
 def _sensitive(levels: Sequence[Level], read: Reader) -> Iterator[Section]:
@@ -126,6 +130,25 @@ def _shared(found: Sequence[tuple[Trial[Any], Shared]], read: Reader) -> Section
         read("bytes read on the block device"),
     ]
     return Section(read("One instance reads what another stored"), grids=[Grid(heads, rows)])
+
+
+def _together(found: Sequence[tuple[Trial[Any], Together]], read: Reader) -> Section:
+    rows: list[Sequence[str]] = []
+    for trial, fact in found:
+        for one in fact.nodes:
+            name, seconds = read.phrase(trial.title), one.client.seconds
+            block = None if one.traffic is None else one.traffic.block
+            shown = read("not told") if block is None else show_bytes(block)
+            rate = read("not told") if block is None or seconds <= 0 else show_rate(block * 8 / seconds)
+            try:
+                ttft = f"{figures(one.run, fact.concurrency).ttft_p50:.4g} s"
+            except ValueError as error:
+                ttft = str(error)
+            rows.append((name, one.side.host, ttft, shown, rate))
+    heads = [
+        read("trial"), read("node"), read("TTFT p50"), read("bytes read on the block device"), read("over the node's whole run"),
+    ]  # fmt: skip
+    return Section(read("All nodes read the array at once"), grids=[Grid(heads, rows)])
 
 
 def _count(value: int | None, read: Reader) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checks.surroundings import causes
+from checks.around.causes import causes
 from kvgate.gate.tried import Ended
 from kvgate.reports.charts import Chart
 from kvgate.reports.messages import Reader

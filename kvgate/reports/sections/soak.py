@@ -12,6 +12,7 @@ from checks.soak.requests import Requests
 from kvgate.reports.charts import Bar, Chart, Mark, lines, timeline
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections.section import Grid, Section
+from kvgate.soak.lying import ending
 
 #: States as people read them, in the order of a legend.
 STATES: Mapping[State, Phrase] = {
@@ -52,11 +53,17 @@ def _account(soaks: Mapping[str, HostSoak], read: Reader) -> Grid:
     rows = [
         (
             host, f"{soak.account.qualified / 60:.2f}",
-            *(str(soak.account.minutes(state)) for state in STATES), soak.account.ended or read("still running"),
+            *(str(soak.account.minutes(state)) for state in STATES), _ended(soak, read),
         )
         for host, soak in soaks.items()
     ]  # fmt: skip
     return Grid(heads, rows)
+
+
+def _ended(soak: HostSoak, read: Reader) -> str:
+    if soak.gone:
+        return read("killed, and not resumed")
+    return read.phrase(ending(soak.account.ended)) if soak.account.ended else read("still running")
 
 
 def _timeline(soaks: Mapping[str, HostSoak], read: Reader) -> Chart:

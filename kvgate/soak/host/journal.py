@@ -19,6 +19,7 @@ Values = Dict[str, Dict[str, Any]]
 _NAME = re.compile(r"journal-(\d{6})\.jsonl")
 #: A secret that stood in a line could only be taken out by breaking the chain: none ever stands there.
 _MASKER = Masker()
+_UNBOUND = 1 << 62
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -64,6 +65,34 @@ def write_whole(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+    _flush_folder(path.parent)
+
+
+def keep_room(folder: Path, name: str, size: int) -> None:
+    """Hold room for what must be written when there is none any more; where there is none now, nothing is held."""
+    path = folder / name
+    if path.exists() and path.stat().st_size >= size:
+        return
+    try:
+        with path.open("wb") as file:
+            file.write(b" " * size)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def write_into(path: Path, held: Path, text: str) -> None:
+    """Write a small file, durably, into the room that another one holds, whose name it takes away. Raises OSError."""
+    if not held.exists():
+        write_whole(path, text)
+        return
+    with held.open("r+b") as file:
+        file.write(text.encode("ascii").ljust(held.stat().st_size))
+        file.flush()
+        os.fsync(file.fileno())
+    held.replace(path)
     _flush_folder(path.parent)
 
 
@@ -170,12 +199,17 @@ class Journal:
         self.records, self._closed = [], False
         self.number, self._fd, self._size, self.seq, self.head = number, descriptor, len(raw), self.seq + 1, head
 
-    def append(self, entries: list[Entry], header: Values) -> None:
-        """Write lines, all or none, durable on return; ``header`` begins the next segment where one is due. Raises Full."""
+    def append(self, entries: list[Entry], header: Values, *, final: bool = False) -> None:
+        """Write lines, all or none, durable on return; ``header`` begins the next segment where one is due. Raises Full.
+
+        ``final``: nothing follows these lines, and they may take what was to stay free.
+        """
+        if final:
+            self._spare, self._all = 0, _UNBOUND
         if self._closed:
             self._follow(header)
         self._add(entries)
-        if self._size >= self._most:
+        if self._size >= self._most and not final:
             with contextlib.suppress(Full):  # the lines are safe; the next ones try again
                 values = {"rotate": {"number": self.number, "next": self.number + 1, "why": "size"}}
                 self._add([Entry("rotate", "", None, now(), values)])

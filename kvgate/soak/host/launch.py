@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .journal import segments
+from .journal import canonical, digest, segments, write_into
 from .times import boot_id, living, now
 
 _STARTS = 45.0  # seconds that a worker has to say that it is there: a host under load lends Python no more
@@ -34,16 +34,22 @@ def status(folder: Path) -> dict[str, Any]:
     """What became of the worker.
 
     ``running``; ``ended`` as its exit.json says; ``vanished``: it began, lives no more and left no word (``rebooted`` says
-    that the host did); ``absent``: it never began.
+    that the host did); ``absent``: it never began. ``unread``: bytes of the journal that nobody acknowledged; ``full``: less is
+    free than the plan wants to stay free, so that the journal gets no room.
     """
     state, done, plan = small(folder / "state.json"), small(folder / "exit.json"), small(folder / "plan.json")
-    boot, at = boot_id(), now()
+    boot, at, there = boot_id(), now(), segments(folder) if folder.is_dir() else []
+    safe = small(folder / "acknowledged.json").get("segment", 0)
     found: dict[str, Any] = {
         "folder": str(folder), "soak": plan.get("soak", ""), "host": plan.get("host", ""), "scale": plan.get("scale", 0),
         "seconds": plan.get("seconds", 0), "boot": boot, "utc": at.utc, "mono": round(at.mono, 6),
         "origin": small(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
-        "segments": [[number, path.stat().st_size] for number, path in segments(folder)] if folder.is_dir() else [],
+        "segments": [[number, path.stat().st_size] for number, path in there], "rack": plan.get("rack", ""),
+        "campaign": plan.get("campaign", ""), "unread": sum(path.stat().st_size for number, path in there if number > safe),
+        "free": _free(folder), "full": False,
     }  # fmt: skip
+    if plan and found["free"] is not None:
+        found["full"] = found["free"] < int(plan["bounds"]["free_bytes"])
     if not state:
         found["state"] = "absent"
     elif done:
@@ -53,6 +59,14 @@ def status(folder: Path) -> dict[str, Any]:
     else:
         found["state"], found["rebooted"] = "vanished", state["boot"] != boot
     return found
+
+
+def _free(folder: Path) -> int | None:
+    try:
+        told = os.statvfs(str(folder))
+    except OSError:
+        return None
+    return told.f_bavail * told.f_frsize
 
 
 def start(folder: Path) -> dict[str, Any]:
@@ -173,7 +187,10 @@ def _process(folder: Path, plan: dict[str, Any]) -> str | None:
 
 
 def stop(folder: Path) -> dict[str, Any]:
-    """End the worker and whatever it started; what it wrote stays. Returns when it has ended."""
+    """End the worker and whatever it started; what it wrote stays. Returns when it has ended.
+
+    One that vanished gets its exit.json from here: it is over, and nothing resumes it any more.
+    """
     found = status(folder)
     if found["state"] == "running":
         pid, begun = int(found["started"]["pid"]), str(found["started"]["start"])
@@ -191,7 +208,30 @@ def stop(folder: Path) -> dict[str, Any]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
     left = end_marked(mark_of(found))
+    if status(folder)["state"] == "vanished":
+        at = now()
+        word = {"utc": at.utc, "mono": round(at.mono, 6), "boot": boot_id(), "status": 1, "why": "vanished"}
+        write_into(folder / "exit.json", folder / "exit.reserve", canonical({**word, **_reached(folder)}))
     return {**status(folder), "did": "stopped", "left": left}
+
+
+def remove(folder: Path, number: int, size: int) -> dict[str, Any]:
+    """Remove the folder of a soak that does not run, if its last segment is still the one that was collected. ``did`` says."""
+    told = status(folder)
+    if told["state"] == "running" or told["segments"][-1:] != [[number, size]][: len(told["segments"])]:
+        return {**told, "did": "kept"}
+    shutil.rmtree(str(folder))
+    return {**told, "did": "removed"}
+
+
+def _reached(folder: Path) -> dict[str, Any]:
+    """Number and digest of the last whole line of the journal; nothing where it has none."""
+    for _, path in reversed(segments(folder)):
+        raw = path.read_bytes()
+        whole = raw[: raw.rfind(b"\n") + 1].splitlines(True)
+        if whole:
+            return {"seq": json.loads(whole[-1])["seq"], "head": digest(whole[-1])}
+    return {}
 
 
 def end_marked(name: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import traceback
 import zlib
@@ -36,10 +35,7 @@ def main(words: list[str]) -> int:
         write_whole(folder / "acknowledged.json", canonical({"segment": int(rest[1])}))
         told = launch.status(folder)
     elif verb == "remove":
-        told = launch.status(folder)
-        if told["state"] != "running":
-            shutil.rmtree(str(folder))
-            told["did"] = "removed"
+        told = launch.remove(folder, int(rest[1]), int(rest[2]))
     else:
         told = {"start": launch.start, "status": launch.status, "stop": launch.stop}[verb](folder)
     print(canonical(told))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from .children import Child
-from .journal import Entry, Full, Journal, Values, canonical, digest, write_whole
+from .journal import Entry, Full, Journal, Values, canonical, digest, keep_room, write_into, write_whole
 from .launch import mark_of
 from .loads import Load
 from .reading import text
@@ -26,6 +28,10 @@ _LOOK = 0.5  # seconds between two looks at what is being ended
 _END = 20.0  # seconds that loads have to end, all together
 _TRY = 5.0  # seconds between two tries when there is no room
 _MOST = 8 << 20  # bytes of lines that wait for room; more are dropped, and said so
+_HELD = (
+    ("reserve", 64 << 10),
+    ("exit.reserve", 4 << 10),
+)  # room for the last lines and for exit.json, whatever fills the disk
 
 
 class Worker:
@@ -140,11 +146,13 @@ class Worker:
             signal.signal(number, self._stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
-        if self.journal.last.get("kind") == "end":
+        if self.journal.last.get("kind") == "end" or (self.folder / "exit.json").exists():
             return 0
         origin = self._open()
         if not (self.folder / "origin.json").exists():
             write_whole(self.folder / "origin.json", canonical(self._moment(self.start)))
+        for name, size in _HELD:
+            keep_room(self.folder, name, size)
         self._state()
         streams = [
             Stream(name, config, self.scale, origin, self._writer, self.selector) for name, config in self.plan["streams"].items()
@@ -270,20 +278,34 @@ class Worker:
         for argv in self.plan.get("cleanup", []):
             self._clean(argv)
         cost = self.cost()
-        fields = {"why": self.why, "status": 0, "cpu_seconds": cost["cpu_seconds"], "rss_bytes": cost["rss_bytes"]}
-        self.add("end", "", {"end": {**fields, "wall_seconds": round(time.monotonic() - self.start.mono, 3)}})
         self.write(whatever=True)
-        status = 0 if self._full is None else 1
-        done = {
-            **self._moment(now()),
-            "status": status,
-            "why": self.why if status == 0 else "full",
-            "seq": self.journal.seq,
-        }
-        done.update(head=self.journal.head, invocation=os.environ.get("INVOCATION_ID", ""))
-        write_whole(self.folder / "exit.json", canonical(done))
+        status, why = (0, self.why) if self._full is None else (1, "full")
+        done = {**self._moment(now()), "status": status, "why": why}
+        if self._full is not None:
+            done["full"] = self._moment(self._full)
+        fields = {"why": why, "status": status, "cpu_seconds": cost["cpu_seconds"], "rss_bytes": cost["rss_bytes"]}
+        self._last_words({**fields, "wall_seconds": round(time.monotonic() - self.start.mono, 3)})
+        done.update(seq=self.journal.seq, head=self.journal.head, invocation=os.environ.get("INVOCATION_ID", ""))
+        write_into(self.folder / "exit.json", self.folder / "exit.reserve", canonical(done))
         self.journal.close()
         return status
+
+    def _last_words(self, end: dict[str, Any]) -> None:
+        """Write the end, where there is no room into what was held for it: with all lines that wait, else with those of the soak alone.
+
+        Where there is no room even for these, exit.json alone tells that the worker ended, and why.
+        """
+        with contextlib.suppress(OSError):
+            (self.folder / "reserve").unlink()
+        few = [one for one in self._waiting if (one.kind, one.stream) == ("event", "soak")]
+        for entries in (self._waiting, few):
+            lost = self._dropped + len(self._waiting) - len(entries)
+            last = Entry("end", "", None, now(), {"end": {**end, **({"dropped": lost} if lost else {})}})
+            try:
+                self.journal.append([*entries, last], self.header, final=True)
+                return
+            except Full as error:
+                print(f"no room for the end of the journal: {error}", file=sys.stderr)
 
     def _finish(self, streams: list[Stream], loads: list[Load]) -> None:
         for load in loads:
