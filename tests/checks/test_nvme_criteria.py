@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checks.nvme import criteria, facts
+from checks.nvme import criteria, health
 from checks.parsers import lsblk, sysfs_nvme, wipefs
 from checks.parsers.findmnt import Mounted
 from checks.parsers.lsblk import Block
@@ -26,7 +26,7 @@ FELL = sysfs_nvme.parse((SAMPLES / "sysfs-nvme" / "6.8--disk-fell-off-the-bus.tx
 S3 = "S7Y0NX0W100003"
 SERIALS = [f"S7Y0NX0W10000{n}" for n in range(1, 5)]
 SIZE = 3840755982336
-HEALTH = facts.Health(0, 34, 100, 10, 0, 10**9, 36, 4, 0, 0)
+HEALTH = health.Health(0, 34, 100, 10, 0, 10**9, 36, 4, 0, 0)
 IDENTITY = IdCtrl(S3, "M", "F", 343, 358, SIZE, 0, 95)
 PASS, STOP, UNDECIDED = Outcome
 
@@ -184,14 +184,14 @@ def test_cool_at_idle_with_kelvin_limits(celsius: int | None, warning: int | Non
 
 def test_kelvin_of_nvme_and_celsius_of_smartctl_agree() -> None:
     log = (SAMPLES / "nvme-smart-log" / "2.3-json-int--healthy.txt").read_text()
-    assert facts.health_by_nvme(log).celsius == 37
+    assert health.health_by_nvme(log).celsius == 37
     log = (SAMPLES / "smartctl" / "7.0-json--nvme-media-errors-7.txt").read_text()
-    assert facts.health_by_smartctl(log).celsius == 35
+    assert health.health_by_smartctl(log).celsius == 35
 
 
 def test_a_disk_that_calls_itself_passed_still_stops() -> None:
     log = (SAMPLES / "smartctl" / "7.1-json--nvme-spare-below-threshold.txt").read_text()
-    assert criteria.spare_above_threshold(facts.health_by_smartctl(log)).outcome is STOP
+    assert criteria.spare_above_threshold(health.health_by_smartctl(log)).outcome is STOP
 
 
 @pytest.mark.parametrize("result, wanted", [(0, PASS), (7, STOP), (5, STOP), (1, UNDECIDED), (9, UNDECIDED)])

@@ -53,6 +53,7 @@ def asked(site: Site, name: str, word: str) -> int:
     return sum(count for line, count in host.machine.asked.items() if word in line)
 
 
+@pytest.mark.timeout(600)  # two processes make every load of G2 over SSH
 def test_a_gate_that_was_killed_goes_on_without_repeating_its_rounds(site: Site) -> None:
     """The first of this file: what it measures is measured once, by two processes."""
     process = subprocess.Popen(

@@ -77,11 +77,12 @@ def serve_soak(tmp_path: Path) -> Iterator[Served]:
         yield start
 
 
+@pytest.mark.timeout(900)
 def test_undecided_with_the_time_left_until_the_soak_has_ended_then_judged_and_judged_again(serve_soak: Served) -> None:
     rack = serve_soak()
-    # Seventy-six hours in five minutes, far more than the gate takes: it finds the soak running. Slower, and samples are closer together
-    # than the embedded hosts can make up in that time.
-    begun = rack.soak("start", "--scale", str(SCALE / 20), "--allow-load")
+    # Seventy-six hours in more than two minutes, far more than the gate takes: it finds the soak running. Slower, and
+    # samples are closer together than the embedded hosts can make up in that time.
+    begun = rack.soak("start", "--scale", str(SCALE / 10), "--allow-load")
     assert begun["new"] is True
     early = rack.gate()
     assert early.returncode == 6, early.stdout + early.stderr
