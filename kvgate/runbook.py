@@ -1,4 +1,4 @@
-"""The runbook's sections, one a clause."""
+"""The runbook's sections, one a clause, and the commands by which a person confirms it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+_CONFIRM = re.compile(r"^(?:Confirm(?: by hand)?:|\*\*By hand\*\*) (.+?)(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"`([^`\n]+)`")
 _HEAD = re.compile(r"^### (G\d\.\d{1,2}\.\d{1,2})\b.*$", re.MULTILINE)
 
 
@@ -23,3 +25,8 @@ def sections() -> dict[str, str]:
             end = head.end() + rest.start() if rest else len(text)
             found[head[1]] = text[head.start() : end].strip() + "\n"
     return found
+
+
+def commands(section: str) -> tuple[str, ...]:
+    """Commands and names that a section confirms with, in order, each once; they are the same in every language."""
+    return tuple(dict.fromkeys(code for part in _CONFIRM.findall(section) for code in _COMMAND.findall(part)))

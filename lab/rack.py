@@ -79,11 +79,18 @@ class VirtualHost:
 
 
 def build(
-    nodes: int = 2, platform: str = "rocm", faults: Iterable[str] = (), *, nfs: bool = False, engine: str = "vllm"
+    nodes: int = 2,
+    platform: str = "rocm",
+    faults: Iterable[str] = (),
+    *,
+    nfs: bool = False,
+    engine: str = "vllm",
+    tool: str = "",
 ) -> list[VirtualHost]:
     """Make all virtual hosts. Raises ValueError for an unknown fault, or one that no host of this rack can carry.
 
-    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that; so it is with ``engine``.
+    ``nfs``: every node mounts an export of the array too, as it does where a fault needs that; so it is with ``engine``
+    and the load ``tool`` (empty: kvgate's own client).
     """
     known, soaked = every(), {fault.name: fault for fault in EMBEDDED}
     chosen: list[Fault] = []
@@ -99,6 +106,8 @@ def build(
             continue
         chosen.append(known[name])
     engine = next((fault.engine for fault in chosen if fault.engine), engine)
+    if tool == "sglang-bench" and engine != "sglang":
+        raise ValueError("load tool sglang-bench asks an interface of SGLang's own: order engine sglang with it")
     hosts = []
     server: dict[str, int] = {}
     crowd = Crowd()
@@ -126,7 +135,7 @@ def build(
         machine = Machine(ordered.name, entries, edits, computed=computed)
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
-        driver = next((fault.driver for fault in hits if fault.driver), "")
+        driver = next((fault.driver for fault in hits if fault.driver), tool)
         held = any(fault.containers for fault in hits)
         hosts.append(
             VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held, engine=engine)

@@ -191,7 +191,12 @@ def cell(site: Site, side: Side, asked: Asked) -> Stages:
         stages += populated(site, side, asked, name) + evicted(site, side, name)
     else:
         stages += up(site, side, name)
-    stages += told(site, side, name) + warmed(site, side, asked, name) + looks(side, "before")
+    stages += told(site, side, name) + warmed(site, side, asked, name)
+    if site.engine == "sglang" and not side.store:
+        # It prints where tokens came from once they came from anywhere: asked again, its own prefix cache gives some, and that
+        # none of them gave any in the window can be told.
+        stages += warmed(site, side, asked, f"{name}: again")
+    stages += looks(side, "before")
     return stages + measured(site, side, asked, name, driver=site.driver) + looks(side, "after")
 
 

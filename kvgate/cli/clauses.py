@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from kvgate.errors import NotAllowed
 from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
-from kvgate.runbook import sections
+from kvgate.runbook import commands, sections
 
 _INVENTORY = click.option(
     "--inventory",
@@ -135,8 +136,39 @@ def runbook(clause: str) -> None:
         raise NotAllowed(
             say("{clause} has no section in runbooks/: `kvgate explain {clause}` says what is known", clause=name)
         )
+    read = Reader(language())
+    if read.lang != "en":
+        section = _translated(name, agreements.read().acceptance.clauses[name], commands(section), read)
     out = terminal.console(sys.stdout)
-    out.print(Markdown(section) if out.is_terminal else section, markup=False)
+    out.print(Markdown(section) if out.is_terminal else section, markup=False, soft_wrap=not out.is_terminal)
+
+
+def _bold(words: str) -> str:
+    return f"**{words}**"
+
+
+def _translated(name: str, clause: Clause, confirming: Sequence[str], read: Reader) -> str:
+    """Return the section in the reader's language: the pages are written in English, what both parties agreed on is in both."""
+    limits = [
+        f"- `{key}`: {limit.value} {read.word(limit.unit)} ({read.word(limit.origin)})"
+        for key, limit in clause.limits.items()
+    ]
+    parts = [
+        f"### {name} {read.text(clause.text)}",
+        _bold(read("What it means")),
+        read(
+            "{text} (about each {subject}; {weight}; level {level})",
+            text=read.text(clause.text), subject=read.word(clause.subject), weight=read.word(clause.weight),
+            level=read.word(clause.level),
+        ),
+        *([_bold(read("Numbers")), "\n".join(limits)] if limits else []),
+        _bold(read("Confirm by hand")),
+        "\n".join(f"    {one}" for one in confirming) or read("No command shows it; look where the remedy says."),
+        _bold(read("What to do on a STOP")),
+        read.text(clause.remedy),
+        read("The whole section, in English: `kvgate --lang en runbook {clause}`", clause=name),
+    ]  # fmt: skip
+    return "\n\n".join(parts) + "\n"
 
 
 COMMANDS = (explain, runbook)

@@ -32,6 +32,7 @@ from kvgate.reports.messages import Reader, language
 from lab import order
 from lab.faults import chinese, every
 from lab.rack import SOAKED, EmbeddedRack, build
+from lab.serving.tools import VERSIONS
 from lab.soak.faults import EMBEDDED
 
 #: Gates that this version runs.
@@ -54,7 +55,7 @@ def login_key(folder: Path) -> Path:
 
 @contextmanager
 def _rack(
-    nodes: int, platform: str, faults: Sequence[str], port: int = 0, *, nfs: bool = False
+    nodes: int, platform: str, faults: Sequence[str], port: int = 0, *, nfs: bool, engine: str, driver: str
 ) -> Iterator[EmbeddedRack]:
     if port and port + nodes > 65535:
         raise NotAllowed(
@@ -74,7 +75,8 @@ def _rack(
             )
         )
     try:
-        rack = EmbeddedRack(build(nodes, platform, faults, nfs=nfs), port)
+        tool = "" if driver == "own" else driver
+        rack = EmbeddedRack(build(nodes, platform, faults, nfs=nfs, engine=engine, tool=tool), port)
     except ValueError as error:
         raise NotAllowed(str(error)) from None
     try:
@@ -154,6 +156,17 @@ _NODES = click.option(
 _NFS = click.option(
     "--nfs", is_flag=True, help=speech.read("the nodes mount an NFS export of the array beside its volume")
 )
+_ENGINE = click.option(
+    "--engine",
+    type=click.Choice(("vllm", "sglang")),
+    default="vllm",
+    show_default=True,
+    help=speech.read("what serves the model"),
+)
+_DRIVER = click.option(
+    "--driver", type=click.Choice(("own", *VERSIONS)), default="own", show_default=True,
+    help=speech.read("what asks the arms while G3 measures them"),
+)  # fmt: skip
 _VAR = click.option(
     "--var", type=click.Path(path_type=Path, file_okay=False), default=Path("var"), show_default=True,
     help=speech.read("where ledger, evidence and keys go"),
@@ -181,6 +194,8 @@ _FAULTS = click.option(
 @_PLATFORM
 @_NODES
 @_NFS
+@_ENGINE
+@_DRIVER
 @click.option(
     "--list-faults", "list_", is_flag=True, help=speech.read("name every fault and the clauses that notice it")
 )
@@ -192,6 +207,8 @@ def demo(
     platform: str,
     nodes: int,
     nfs: bool,
+    engine: str,
+    driver: str,
     list_: bool,
     as_json: bool,
     var: Path,
@@ -207,7 +224,7 @@ def demo(
     var = var.absolute()
     folder = var / "demo"
     status = 0
-    with _rack(nodes, platform, faults, nfs=nfs) as rack:
+    with _rack(nodes, platform, faults, nfs=nfs, engine=engine, driver=driver) as rack:
         inventory = folder / "inventory.yaml"
         make_keys(folder)
         _write(inventory, rack.inventory(login_key(folder).absolute()))
@@ -291,6 +308,8 @@ def rack_group() -> None:
 )
 @_NODES
 @_NFS
+@_ENGINE
+@_DRIVER
 @_PLATFORM
 @_FAULTS
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help=speech.read("first port; 0 takes free ones"))
@@ -301,14 +320,22 @@ def rack_group() -> None:
 )
 @_VAR
 def serve(
-    nodes: int, nfs: bool, platform: str, faults: tuple[str, ...], port: int, inventory_out: Path | None, var: Path
+    nodes: int,
+    nfs: bool,
+    engine: str,
+    driver: str,
+    platform: str,
+    faults: tuple[str, ...],
+    port: int,
+    inventory_out: Path | None,
+    var: Path,
 ) -> None:
     """Serve the embedded rack."""
     read = Reader(language())
     file = inventory_out or var / "demo" / "inventory.yaml"
     keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"
     stop = threading.Event()
-    with _rack(nodes, platform, faults, port, nfs=nfs) as rack:
+    with _rack(nodes, platform, faults, port, nfs=nfs, engine=engine, driver=driver) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
         make_pairs(file.parent / "keys")
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -43,6 +43,9 @@ class Mark:
     text: str
 
 
+#: Pixels that an entry of a legend takes, and up to how many whole steps an axis shows each of them.
+_ENTRY, _COUNTED = 19, 30
+
 #: Plotly has so many colours; lines beyond are told apart by their stroke.
 _HUES, _DASHES = 10, ("solid", "dash", "dot", "dashdot")
 
@@ -56,10 +59,20 @@ def code() -> str:
 
 
 def bars(
-    title: str, groups: Mapping[str, Mapping[str, Sequence[float]]], unit: str, *, logarithmic: bool = False
+    title: str,
+    groups: Mapping[str, Mapping[str, Sequence[float]]],
+    unit: str,
+    across: str,
+    legend: str,
+    *,
+    logarithmic: bool = False,
 ) -> Chart:
-    """Median of the rounds by name, one colour a group; the whiskers are the lowest and the highest round."""
-    figure = go.Figure(layout={"legend": {"orientation": "h", "y": 1.15}})
+    """Median of the rounds by name, one colour a group; the whiskers are the lowest and the highest round.
+
+    ``across`` says what stands along the bottom, ``legend`` what a colour is.
+    """
+    figure = go.Figure(layout={"legend": {"orientation": "h", "y": 1.15, "title": {"text": legend}}})
+    figure.update_xaxes(title=across)
     for group, values in groups.items():
         middles = [_middle(one) for one in values.values()]
         figure.add_bar(
@@ -80,19 +93,26 @@ def lines(
     title: str,
     series: Mapping[str, Sequence[tuple[float | str, float]]],
     unit: str,
-    across: str = "",
+    across: str,
+    legend: str,
     *,
     logarithmic: bool = False,
 ) -> Chart:
-    """One line a series through its points."""
+    """One line a series through its points; ``across`` and ``legend`` as for :func:`bars`."""
     figure = go.Figure()
     for number, (name, points) in enumerate(series.items()):
         x, y = [one for one, _ in points], [one for _, one in points]
         dash = _DASHES[number // _HUES % len(_DASHES)]
         figure.add_scatter(name=name, x=x, y=y, mode="lines+markers", line={"dash": dash})
     figure.update_xaxes(title=across)
-    figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1.0})
-    return _finished(figure, title, unit, logarithmic=logarithmic)
+    if any(isinstance(one, str) for points in series.values() for one, _ in points):
+        figure.update_xaxes(type="category")  # percentages as words: equal steps, in the order given
+    places = [one for points in series.values() for one, _ in points if not isinstance(one, str)]
+    if places and max(places) <= _COUNTED and all(float(one).is_integer() for one in places):
+        figure.update_xaxes(dtick=1)  # there is no round 1.5
+    figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1.0, "title": {"text": legend}})
+    # paper has no scroll bar: every line of the legend has its place
+    return _finished(figure, title, unit, logarithmic=logarithmic, height=max(_HEIGHT, 130 + _ENTRY * len(series)))
 
 
 def timeline(
@@ -163,9 +183,9 @@ def finished(
     return Chart(title, _html(figure, bar=not half), half, text)
 
 
-def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) -> Chart:
+def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool, height: int = _HEIGHT) -> Chart:
     figure.update_layout(
-        height=_HEIGHT,
+        height=height,
         margin={"l": 60, "r": 20, "t": 20, "b": 60},
         font={"family": _FONT, "size": 12},
         template="plotly_white",
@@ -174,7 +194,7 @@ def _finished(figure: go.Figure, title: str, unit: str, *, logarithmic: bool) ->
     if any(trace.orientation == "h" for trace in figure.data if trace.type == "bar"):
         figure.update_yaxes(type="category")
     else:
-        figure.update_yaxes(title=unit, type="log" if logarithmic else "linear", rangemode="tozero")
+        figure.update_yaxes(title=f"{title}, {unit}", type="log" if logarithmic else "linear", rangemode="tozero")
     return Chart(title, _html(figure))
 
 

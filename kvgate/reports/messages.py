@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks.phrase import Phrase
+from kvgate.reports.units import UNITS
 from kvgate.reports.words import WORDS
 
 if TYPE_CHECKING:  # a help text needs no acceptance document
@@ -63,7 +64,8 @@ class Reader:
 
     def word(self, word: str) -> str:
         """Translate a word of the acceptance document or the ledger; one that no list has stays as it is."""
-        return self.phrase(WORDS[word]) if word in WORDS else word
+        known = WORDS.get(word) or UNITS.get(word)
+        return self.phrase(known) if known is not None else word
 
     def text(self, text: Text) -> str:
         """Return the sentence of the acceptance document in this language."""

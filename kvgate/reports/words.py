@@ -9,7 +9,7 @@ WORDS = {
     phrase.template: phrase
     for phrase in (
         say("rack"), say("host"), say("disk"), say("nic"), say("raid"), say("mount"), say("connection"),
-        say("accelerators"),
+        say("accelerators"), say("arm"), say("concurrency"), say("shape"),
         say("blocking"), say("advisory"), say("measured"), say("declared"),
         say("passive"), say("load"), say("destructive"),
         say("contract"), say("report"), say("vendor sheet"), say("standard"), say("engineering default"),

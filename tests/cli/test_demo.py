@@ -155,3 +155,17 @@ def test_a_demo_of_what_there_is_not_is_refused(kvgate: Kvgate, words: list[str]
     refused = kvgate("demo", *words, "--var", tmp_path / "v")
     assert refused.exit_code == 4
     assert said in refused.stderr
+
+
+def test_a_rack_can_be_ordered_with_another_engine_and_driver(tmp_path: Path) -> None:
+    with served("--engine", "sglang", "--driver", "sglang-bench", "--var", "var", cwd=tmp_path):
+        rack = reader.read(tmp_path / "var" / "demo" / "inventory.yaml").rack
+    assert rack.serving is not None
+    assert (rack.serving.engine.kind, rack.serving.store.kind) == ("sglang", "sglang-hicache")
+    assert rack.serving.driver.tool == "sglang-bench"
+
+
+def test_a_driver_that_does_not_fit_the_engine_is_refused(kvgate: Kvgate) -> None:
+    refused = kvgate("rack", "serve", "--driver", "sglang-bench")
+    assert refused.exit_code == 4
+    assert "order engine sglang" in refused.stderr

@@ -235,7 +235,7 @@ def judge(
     before measured; by default what a healthy rack gave there.
     """
     if baseline is None:
-        baseline = measured_before(platform, nodes, tuple(concurrencies), tool) if gate == "G3" else {}
+        baseline = measured_before(platform, nodes, tuple(concurrencies), tool, engine) if gate == "G3" else {}
     hosts = {host.name: host for host in build(nodes, platform, faults, nfs=nfs, engine=engine)}
     written = text(
         [(host.ordered, 42200 + index, fingerprint(host_key(host.name))) for index, host in enumerate(hosts.values())],
@@ -259,10 +259,11 @@ def judge(
 
 @cache
 def measured_before(
-    platform: str, nodes: int, concurrencies: tuple[int, ...], tool: str = ""
+    platform: str, nodes: int, concurrencies: tuple[int, ...], tool: str = "", engine: str = "vllm"
 ) -> Mapping[tuple[str, str], Verdict]:
     """What G3 compares with: the clauses of G2 that it looks at, on a healthy rack."""
-    found = judge((), platform, nodes, r"G2\.(1\.[2456]|2\.2|6\.1)", gate="G2", concurrencies=concurrencies, tool=tool)
+    only = r"G2\.(1\.[2456]|2\.2|6\.1)"
+    found = judge((), platform, nodes, only, gate="G2", concurrencies=concurrencies, tool=tool, engine=engine)
     return {item[:2]: verdict for item, verdict in found.verdicts.items()}
 
 

@@ -34,15 +34,17 @@ def test_a_healthy_rack_passes_every_clause(platform: str, gate: str, least: int
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 
-@pytest.mark.parametrize("tool", ["vllm-bench", "aiperf"])
-def test_a_healthy_rack_that_a_load_tool_drives_passes_every_clause(tool: str) -> None:
-    result = judge(gate="G3", concurrencies=SMALL, tool=tool)
+@pytest.mark.parametrize(("tool", "engine"), [("vllm-bench", "vllm"), ("aiperf", "vllm"), ("sglang-bench", "sglang")])
+def test_a_healthy_rack_that_a_load_tool_drives_passes_every_clause(tool: str, engine: str) -> None:
+    result = judge(gate="G3", concurrencies=SMALL, tool=tool, engine=engine)
     assert len(result.verdicts) > 7
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 
-def test_a_healthy_rack_that_sglang_serves_passes_every_clause() -> None:
-    result = judge(gate="G3", concurrencies=SMALL, engine="sglang")
+@pytest.mark.parametrize("gate", ["G2", "G3"])
+def test_a_healthy_rack_that_sglang_serves_passes_every_clause(gate: str) -> None:
+    result = judge(gate=gate, concurrencies=SMALL, engine="sglang", only=r"G2\.6\..*|G3\..*")
+    assert result.verdicts
     assert not result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED), told(result)
 
 

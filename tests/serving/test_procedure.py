@@ -166,3 +166,16 @@ def test_an_eviction_without_a_restart_counts_only_with_proof(
     assert verdict.outcome is outcome, verdict
     if flaws:
         assert "tokens from HBM" in str(verdict.note)
+
+
+def test_an_arm_that_keeps_nothing_shows_sglangs_sources_before_they_are_counted() -> None:
+    anew = site().arm("recompute")
+    names = [step.name for stage in cell(site(engine="sglang"), anew, ASKED) for step in stage]
+    assert names.index("recompute: warm") < names.index("recompute: again: warm") < names.index("recompute: before")
+    assert "recompute: again: warm" not in [step.name for stage in cell(site(), anew, ASKED) for step in stage]
+    assert not [
+        n
+        for stage in cell(site(engine="sglang"), site().local, ASKED)
+        for n in (s.name for s in stage)
+        if "again: warm" in n
+    ]

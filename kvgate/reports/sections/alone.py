@@ -113,8 +113,8 @@ def _charts(found: Sequence[_Arm], read: Reader) -> Iterator[Chart]:
             ttfts.setdefault(arm.read.side.role, {})[arm.name] = [one.ttft_p50 for one in told]
             rates.setdefault(arm.read.side.role, {})[arm.name] = [one.throughput for one in told]
     if ttfts:
-        yield bars("TTFT p50", ttfts, "s", logarithmic=True)
-        yield bars(read("Throughput"), rates, "tok/s", logarithmic=True)
+        yield bars("TTFT p50", ttfts, "s", read("load"), read("arm"), logarithmic=True)
+        yield bars(read("Throughput"), rates, "tok/s", read("load"), read("arm"), logarithmic=True)
 
 
 def _round(arm: _Arm, ended: Ended, cell: Cell | None, read: Reader) -> Sequence[str]:

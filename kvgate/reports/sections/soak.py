@@ -94,9 +94,9 @@ def _hours(soaks: Mapping[str, HostSoak], read: Reader) -> Iterator[Chart]:
                 p99.setdefault(name, []).append((float(one.hour), one.ttft_p99))
                 rates.setdefault(name, []).append((float(one.hour), one.tokens_per_second))
     if p50:
-        yield lines(read("Time to the first token, p50 of each hour"), p50, "s", read("hours"))
-        yield lines(read("Time to the first token, p99 of each hour"), p99, "s", read("hours"))
-        yield lines(read("Throughput of each hour"), rates, "tokens/s", read("hours"))
+        yield lines(read("Time to the first token, p50 of each hour"), p50, "s", read("hours"), read("series"))
+        yield lines(read("Time to the first token, p99 of each hour"), p99, "s", read("hours"), read("series"))
+        yield lines(read("Throughput of each hour"), rates, "tokens/s", read("hours"), read("series"))
 
 
 def _gauges(soaks: Mapping[str, HostSoak], read: Reader) -> Iterator[Chart]:
@@ -113,7 +113,7 @@ def _gauges(soaks: Mapping[str, HostSoak], read: Reader) -> Iterator[Chart]:
             for one in soak.gauge(stream, field)
         }
         if series:
-            yield lines(title, series, unit, read("hours"))
+            yield lines(title, series, unit, read("hours"), read("series"))
 
 
 def _counters(soaks: Mapping[str, HostSoak], read: Reader) -> Grid:

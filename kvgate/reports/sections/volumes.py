@@ -27,13 +27,14 @@ def sections(trials: Sequence[Trial[Any]], tried: Tried, read: Reader) -> Iterat
     )
     rows = [_round(trial, one, read) for trial in trials for one in tried.rounds(trial)]
     heads = [
-        read("load"), read("round"), read("rate"), read("operations/s"), "p50 us", "p99 us", read("device by iostat"),
+        read("kind of load"), read("round"), read("rate"), read("operations/s"), "p50 us", "p99 us", read("device by iostat"),
         read("fio, percent of a core"),        read("disk, C"), read("remark"),
     ]  # fmt: skip
     yield Section(read("Every round"), grids=[Grid(heads, rows)], folded=True)
 
 
-def _place(trial: Trial[Any]) -> tuple[str, str]:
+def place(trial: Trial[Any]) -> tuple[str, str]:
+    """Pattern of a load, and the mount or the raw disk that it is made on."""
     values = dict(trial.title.values)
     return str(values["pattern"]), f"{values['host']}:{values.get('path', values.get('serial'))}"
 
@@ -41,17 +42,18 @@ def _place(trial: Trial[Any]) -> tuple[str, str]:
 def _medians(facts: dict[Trial[Any], list[Round]], read: Reader) -> Grid:
     rows = []
     for trial, rounds in facts.items():
-        pattern, place = _place(trial)
+        pattern, where = place(trial)
         rates = [one.bytes_per_second for one in rounds]
         spread = 100 * (max(rates) - min(rates)) / median(rates)
         rows.append(
             (
-                place, pattern, f"{show_bytes(int(median(rates)))}/s", f"{spread:.1f} %", f"{median(one.iops for one in rounds):,.0f}",
+                where, pattern, f"{show_bytes(int(median(rates)))}/s", f"{spread:.1f} %", f"{median(one.iops for one in rounds):,.0f}",
                 _latency(rounds, 50.0), _latency(rounds, 99.0), _latency(rounds, 99.9), str(len(rounds)),
             )
         )  # fmt: skip
     heads = [
-        read("mount"), read("load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us", read("rounds"),
+        read("mount"), read("kind of load"), read("rate"), read("range"), read("operations/s"), "p50 us", "p99 us", "p99.9 us",
+        read("rounds"),
     ]  # fmt: skip
     return Grid(heads, rows)
 
@@ -61,17 +63,24 @@ def _charts(facts: dict[Trial[Any], list[Round]], read: Reader) -> Iterator[Char
     latencies: dict[str, list[tuple[float | str, float]]] = {}
     over: dict[str, list[tuple[float | str, float]]] = {}
     for trial, rounds in facts.items():
-        pattern, place = _place(trial)
-        rates.setdefault(place, {})[pattern] = [one.bytes_per_second / 1e9 for one in rounds]
+        pattern, where = place(trial)
+        rates.setdefault(where, {})[pattern] = [one.bytes_per_second / 1e9 for one in rounds]
         percents = sorted({percent for one in rounds for percent in one.latency_us})
-        latencies[f"{place} {pattern}"] = [
-            (f"{percent:g} %", median(one.latency_us[percent] for one in rounds if percent in one.latency_us))
+        latencies[f"{where} {pattern}"] = [
+            (f"{percent:g}", median(one.latency_us[percent] for one in rounds if percent in one.latency_us))
             for percent in percents
         ]
-        over[f"{place} {pattern}"] = [(float(n), one.bytes_per_second / 1e9) for n, one in enumerate(rounds, 1)]
-    yield bars(read("Throughput"), rates, "GB/s")
-    yield lines(read("Latency distribution"), latencies, "us", read("percentile"), logarithmic=True)
-    yield lines(read("Throughput round by round"), over, "GB/s", read("round"))
+        over[f"{where} {pattern}"] = [(float(n), one.bytes_per_second / 1e9) for n, one in enumerate(rounds, 1)]
+    yield bars(read("Throughput"), rates, "GB/s", read("kind of load"), read("mount"))
+    yield lines(
+        read("Latency"),
+        latencies,
+        "us",
+        read("requests answered within it, %"),
+        read("mount and load"),
+        logarithmic=True,
+    )
+    yield lines(read("Throughput round by round"), over, "GB/s", read("round"), read("mount and load"))
 
 
 def _latency(rounds: Sequence[Round], percent: float) -> str:
@@ -80,8 +89,8 @@ def _latency(rounds: Sequence[Round], percent: float) -> str:
 
 
 def _round(trial: Trial[Any], ended: Ended, read: Reader) -> Sequence[str]:
-    pattern, place = _place(trial)
-    name, number = f"{place} {pattern}", str(ended.number)
+    pattern, where = place(trial)
+    name, number = f"{where} {pattern}", str(ended.number)
     if not isinstance(ended.fact, Round):
         why = ended.void if ended.void is not None else ended.failed.phrase if ended.failed is not None else None
         mark = read("void") if ended.void is not None else read("could not be told")
