@@ -56,7 +56,9 @@ def alone(site: Site, side: Side, concurrency: int, count: int, drift: float) ->
         told = [found for one in rounds if (found := _figures(one)) is not None]
         if len(told) < len(rounds):
             return True  # a round that is no number makes the arm no baseline, however many follow it
-        return all(level(values, drift) for values in ([one.ttft_p50 for one in told], [one.throughput for one in told]))
+        return all(
+            level(values, drift) for values in ([one.ttft_p50 for one in told], [one.throughput for one in told])
+        )
 
     def stages(number: int) -> Stages:
         prompts = f"{site.shape}/c{concurrency}/baseline/{side.role}/r{number}"

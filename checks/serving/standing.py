@@ -32,8 +32,8 @@ _MOST = 400
 def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
     """Every round is valid and proven, and the rounds repeat and stay at their level: their medians are the baseline."""
     required = say(
-        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} % and do not go one way by "
-        "{drift} % in each",
+        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} percent and do not go one way by "
+        "{drift} percent in each",
         rounds=limits.rules.rounds, percent=f"{limits.rules.variation_percent:g}", drift=f"{limits.rules.step_percent:g}",
     )  # fmt: skip
     told, reasons = _valid(measured, site, limits)

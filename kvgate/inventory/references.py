@@ -76,9 +76,13 @@ def disks(rack: Rack, host: Host, mount: Mount) -> Reference | Phrase:
 
 def alone(disk: Disk, kind: Kind) -> Reference | Phrase:
     """What one raw disk is held against: its data sheet and its slot; or what to declare."""
-    lacking = say("nothing to hold it against: declare '{kind}' in the 'sheet' of disk {serial}", kind=kind, serial=disk.serial)
+    lacking = say(
+        "nothing to hold it against: declare '{kind}' in the 'sheet' of disk {serial}", kind=kind, serial=disk.serial
+    )
     slot = through_slots(say("the slot of the disk"), _slots([disk]))
-    return lesser({say("the data sheet"): _of(disk.sheet, kind)}, slot, SMALL if kind.startswith("random_") else 0, lacking)
+    return lesser(
+        {say("the data sheet"): _of(disk.sheet, kind)}, slot, SMALL if kind.startswith("random_") else 0, lacking
+    )
 
 
 def ceiling(rack: Rack, host: Host, mount: Mount) -> Ceiling | Phrase:
