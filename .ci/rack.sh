@@ -16,14 +16,14 @@ free=$(df -Pk . | awk 'NR == 2 { print int($4 / 1024) }')
 [ "$free" -ge 4000 ] || skip "found $free MB of disk free, wanted 4000"
 memory=$(awk '$1 == "MemAvailable:" { print int($2 / 1024) }' /proc/meminfo)
 [ "$memory" -ge 5000 ] || skip "found $memory MB of memory free, wanted 5000"
-timed 300 make setup-rack || skip "qemu and what lab/vm/packages.txt lists could not be installed within five minutes"
+timed 300 make setup-rack || skip "qemu and what lab/vm/packages.txt lists could not be installed within five minutes (status $?; 124 is the time)"
 began=$(date +%s)
-timed 480 make build/rack/kernel || skip "the image could not be built within eight minutes"
+timed 480 make build/rack/kernel || skip "the image could not be built within eight minutes (status $?; 124 is the time)"
 echo "rack: image after $(($(date +%s) - began)) s"
 trap 'make rack-down' EXIT
 trap 'exit 130' INT TERM
 began=$(date +%s)
-timed 420 make rack || skip "the machines did not start within seven minutes"
+timed 420 make rack || skip "the machines did not start within seven minutes (status $?; 124 is the time)"
 echo "rack: up after $(($(date +%s) - began)) s"
 timed 1200 make test-rack-short
 status=$?

@@ -9,7 +9,8 @@ from checks.probe import Probe
 _LINES = 'grep -aE "Loading weights took|Model loading took" | tail -n 256'
 #: The journal of this start alone: an earlier start may have found its files in memory, or another model.
 _UNIT = (
-    'id=$(systemctl show -p InvocationID --value -- "$1") && [ -n "$id" ] && '
+    'id=$(systemctl show -p InvocationID --value -- "$1"); '
+    '[ -n "$id" ] || { echo "$1 has not been started since this host booted" >&2; exit 1; }; '
     'journalctl "_SYSTEMD_INVOCATION_ID=$id" -o cat --no-pager | ' + _LINES
 )
 _CONTAINER = '"$1" logs --tail 50000 "$2" 2>&1 | ' + _LINES

@@ -54,6 +54,8 @@ _SETTINGS = (
 
 #: Options that say where the engine listens, not how it serves.
 _PLACE = frozenset({"--port", "--host", "--api-server-port"})
+#: Names the file whose text is the store's configuration.
+_FILE = "LMCACHE_CONFIG_FILE"
 _STORED = {"lmcache": "lmcache", "mooncake": "mooncake-transfer-engine"}
 #: Variables that configure a store.
 _OF_STORE = ("LMCACHE_", "MOONCAKE_", "SGLANG_HICACHE_")
@@ -109,6 +111,8 @@ def compared(told: Settings, site: Site) -> dict[str, str | None]:
     if "image" in told.sections:
         kept["engine.image"] = _digest(_text(told, "image"))
     for name in sorted(environment):
+        if name == _FILE and configuration is not None and name not in site.environment:
+            continue  # what the file says is compared; two arms with two stores have two files
         if name in site.environment or _ENVIRONMENT.match(name):
             kept[f"environment.{name}"] = environment[name]
     for name in site.environment:

@@ -18,7 +18,7 @@ from kvgate.soak import serving
 EVERY = {
     "disk": 10, "net": 10, "rdma": 10, "nvme": 10, "kernel": 10, "pressure": 30, "memory": 30, "load": 30, "thermal": 30,
     "throttle": 30, "edac": 30, "space": 30, "aer": 60, "worker": 60, "process": 60, "clock": 60, "metrics": 15,
-    "accelerator": 30, "ethtool": 300, "smart": 600,
+    "accelerator": 300, "ethtool": 300, "smart": 600,  # tools: a second of a processor, tens of kilobytes each
 }  # fmt: skip
 
 #: However much time is scaled, no stream is sampled more often than so many real seconds.
@@ -95,7 +95,7 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host, scale: float) -> dic
         more["accelerator"] = _tools(ACCELERATOR[host.accelerators.platform], 25)
     if units := soak.units.get(name) or _units(rack, name):
         more["process"] = {"units": dict(units)}
-    if pages := soak.pages.get(name) or _pages(rack, name):
+    if pages := soak.pages[name] if name in soak.pages else _pages(rack, name):
         more["metrics"] = {"limit": 5, "pages": list(pages), "names": list(soak.metrics)}
     alone = ("smart", "ethtool", "accelerator", "process", "metrics")
     return {

@@ -58,7 +58,7 @@ def _vllm(unit: Unit, port: str, odd: Odd) -> Told:
         "--kv-transfer-config", '{"kv_connector":"LMCacheConnectorV1","kv_role":"kv_both"}',
     ]  # fmt: skip
     environment = {
-        "PYTHONHASHSEED": odd("hash-seed-differs", "0", "42"),
+        "LMCACHE_CONFIG_FILE": f"/etc/lmcache/{unit.role}.yaml", "PYTHONHASHSEED": odd("hash-seed-differs", "0", "42"),
         "VLLM_API_KEY": "(secret)", "HIP_VISIBLE_DEVICES": "0,1,2,3,4,5,6,7",
     }  # fmt: skip
     config = (

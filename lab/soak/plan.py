@@ -9,7 +9,7 @@ HOUR = 3600.0
 #: Seconds between samples as runbooks/soak-journal.md has them.
 EVERY = {
     "disk": 10, "net": 10, "rdma": 10, "nvme": 10, "kernel": 10, "metrics": 15, "memory": 30, "load": 30, "space": 30, "thermal": 30,
-    "throttle": 30, "edac": 30, "aer": 30, "accelerator": 30, "process": 60, "worker": 60, "clock": 60, "ethtool": 300, "smart": 600,
+    "throttle": 30, "edac": 30, "aer": 30, "accelerator": 300, "process": 60, "worker": 60, "clock": 60, "ethtool": 300, "smart": 600,
 }  # fmt: skip
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -289,6 +291,19 @@ def test_the_engines_log_is_that_of_its_last_start() -> None:
     assert "InvocationID" in unit.command()
     assert container.command().endswith("sh docker vllm")
     assert engine_log(None, None, None) is None
+
+
+def test_an_engine_that_was_never_started_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "systemctl").write_text("#!/bin/sh\necho\n")
+    (tmp_path / "systemctl").chmod(0o755)
+    log = engine_log("vllm.service", None, None)
+    assert log is not None
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(
+        [str(word) for word in log.argv], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "vllm.service has not been started since this host booted\n"
 
 
 def test_files_that_come_faster_than_anything_carries_them_were_read_elsewhere() -> None:

@@ -1,6 +1,7 @@
 """What the tests on the virtual rack share: the rack, one campaign on it, and a page that says what each part found and took.
 
-``KVGATE_RACK=1`` runs all of them, ``short`` those that fit into a run of CI. ``KVGATE_RACK_RESUME=1`` leaves out what passed before.
+``KVGATE_RACK=1`` runs all of them, ``short`` those that fit into a run of CI, ``round`` one round of G3.
+``KVGATE_RACK_RESUME=1`` leaves out what passed before.
 """
 
 from __future__ import annotations
@@ -15,20 +16,22 @@ from lab.vm.rack import Rack
 from tests.rack.report import Part, Report
 from tests.rack.site import KEPT, RACK, RackSite, fresh
 
-_HOW = os.environ.get("KVGATE_RACK", "")
-WANTED, RESUMED = _HOW in ("1", "short"), os.environ.get("KVGATE_RACK_RESUME") == "1"
+HOW = os.environ.get("KVGATE_RACK", "")
+WANTED, RESUMED = HOW in ("1", "short", "round"), os.environ.get("KVGATE_RACK_RESUME") == "1"
 NEEDS_RACK = [
-    pytest.mark.skipif(_HOW != "1", reason="starts virtual machines for an hour or two: make test-rack"),
+    pytest.mark.skipif(HOW != "1", reason="starts virtual machines for an hour or two: make test-rack"),
     pytest.mark.timeout(7200),
 ]
 SHORT = [
-    pytest.mark.skipif(not WANTED, reason="starts virtual machines for some minutes: make test-rack-short"),
+    pytest.mark.skipif(
+        HOW not in ("1", "short"), reason="starts virtual machines for some minutes: make test-rack-short"
+    ),
     pytest.mark.timeout(3600),
 ]
 #: The order that costs least: each gate opens the next, faults leave their traces in the kernels' logs, the soak is longest.
 _ORDER = (
-    "test_parts", "test_report", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_faults", "test_short_soak",
-    "test_soak",
+    "test_parts", "test_report", "test_ci", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_round", "test_faults",
+    "test_short_soak", "test_soak",
 )  # fmt: skip
 _NOTES = pytest.StashKey[list[str]]()
 _REPORT = Report(KEPT)
@@ -69,7 +72,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 def too_slow(reasons: Iterable[str]) -> None:
     """Skip in the short form where a probe was ended for its time: that speaks of the computer, and CI runs on any."""
-    if _HOW == "short" and (late := [one for one in reasons if "did not end within" in one]):
+    if HOW == "short" and (late := [one for one in reasons if "did not end within" in one]):
         pytest.skip(f"this computer is too slow for the virtual rack now: {late[0]}")
 
 

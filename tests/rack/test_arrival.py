@@ -13,7 +13,7 @@ pytestmark = SHORT
 def test_the_healthy_rack_is_judged_truly_and_what_it_cannot_tell_is_undecided(
     rack: Rack, campaign: RackSite, note: list[str]
 ) -> None:
-    ended = campaign.run("G1")
+    ended = campaign.until_told("G1")
     assert campaign.runs(), ended.stdout + ended.stderr
     rows = campaign.rows()
     note.append(f"{len(rows)} verdicts, exit {ended.returncode}")

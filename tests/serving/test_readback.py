@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,17 @@ def test_everything_that_is_required_is_told() -> None:
     assert found["store.version"] == "0.4.4 abc"
     assert found["kv.chunk"] == "256"
     assert not ordered(found, site())
+
+
+def test_the_name_of_the_stores_file_is_no_setting_where_its_text_is_compared() -> None:
+    name = "environment.LMCACHE_CONFIG_FILE"
+    environ = "LMCACHE_CONFIG_FILE=/etc/lmcache/array.yaml\nPYTHONHASHSEED=0"
+    assert name not in compared(told(environ=environ), site())
+    assert compared(told(environ=environ, config=None), site())[name] == "/etc/lmcache/array.yaml"
+    assert (
+        compared(told(environ=environ), replace(site(), environment=("LMCACHE_CONFIG_FILE",)))[name]
+        == "/etc/lmcache/array.yaml"
+    )
 
 
 @pytest.mark.parametrize(
