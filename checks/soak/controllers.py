@@ -44,7 +44,8 @@ def settled(table: Table) -> tuple[Table, tuple[Renamed, ...]]:
     if not (names := _names(table)):
         return table, ()
     subject = np.array(
-        [names.get((int(boot), str(old)), old) for boot, old in zip(table.boot, table.subject, strict=True)], dtype=object
+        [names.get((int(boot), str(old)), old) for boot, old in zip(table.boot, table.subject, strict=True)],
+        dtype=object,
     )
     renamed = tuple(_renamed(table, subject))
     return replace(table, subject=subject), renamed
@@ -80,7 +81,9 @@ def _names(table: Table) -> Mapping[tuple[int, str], str]:
     columns = [_text(table, field) for field in _IDENTITY]
     known: dict[_Who, str] = {}
     found: dict[tuple[int, str], str] = {}
-    rows = list(dict.fromkeys(zip(table.boot.tolist(), table.subject, *columns, strict=True)))  # few, of very many samples
+    rows = list(
+        dict.fromkeys(zip(table.boot.tolist(), table.subject, *columns, strict=True))
+    )  # few, of very many samples
     for boot, name, *told in rows:
         who = tuple(told)
         if who[1] is None and who[2] is None:
@@ -99,7 +102,10 @@ def _names(table: Table) -> Mapping[tuple[int, str], str]:
 
 def _apart(table: Table, names: Mapping[tuple[int, str], str]) -> bool:
     """Whether no two controllers of one sample would have one name."""
-    rows = {(int(seq), names.get((int(boot), str(name)), str(name))) for seq, boot, name in zip(table.seq, table.boot, table.subject, strict=True)}
+    rows = {
+        (int(seq), names.get((int(boot), str(name)), str(name)))
+        for seq, boot, name in zip(table.seq, table.boot, table.subject, strict=True)
+    }
     return len(rows) == len({(int(seq), str(name)) for seq, name in zip(table.seq, table.subject, strict=True)})
 
 
@@ -107,6 +113,10 @@ def _renamed(table: Table, subject: Words) -> Iterable[Renamed]:
     last: dict[str, int] = {}
     for place, name in enumerate(subject):
         before = last.get(name)
-        if before is not None and table.boot[before] == table.boot[place] and table.subject[before] != table.subject[place]:
+        if (
+            before is not None
+            and table.boot[before] == table.boot[place]
+            and table.subject[before] != table.subject[place]
+        ):
             yield Renamed(str(name), before, place)
         last[name] = place

@@ -50,7 +50,9 @@ def verified(soaks: Mapping[str, HostSoak], load: str, least: int) -> Verdict:
         back, out = (
             sum(way.io_bytes for job in run.jobs for way in job.directions if way.name == name) for name in ("read", "write")
         )  # fmt: skip
-        if one.fields.get("why") == "limit":  # told to end, fio says nothing of an error, and read back what it had come to
+        if (
+            one.fields.get("why") == "limit"
+        ):  # told to end, fio says nothing of an error, and read back what it had come to
             raise UnreadableOutput(say("its time was over before it had read back all: {back}", back=show_bytes(back)))
         if back < max(out, 1):
             raise UnreadableOutput(

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from checks.parsers import dmesg
 from checks.parsers.dmesg import Kind
-from checks.probe import UnreadableOutput
 from checks.soak.track import Track
 
 #: Wordings that tell no trouble by themselves.
@@ -64,9 +63,7 @@ def log(track: Track) -> Log | None:
         # Each line begins with a stamp that the parser knows: it never refuses, and silence is silence.
         found = dmesg.parse("\n".join(lines) + "\n")
         for kind, some in found.events.items():
-            events += [
-                Logged(int(seconds[places[one.line - 1]] // 60), kind, one.device, one.message) for one in some
-            ]
+            events += [Logged(int(seconds[places[one.line - 1]] // 60), kind, one.device, one.message) for one in some]
     lost, lost_at = 0, None
     if "lost" in table.numbers:
         for place, count in enumerate(table.numbers["lost"]):

@@ -142,7 +142,9 @@ def test_a_controller_that_has_another_number_after_a_boot_is_the_one_that_it_wa
 
 
 def test_another_controller_under_the_old_name_is_another() -> None:
-    found = soak("nvme", telling("nvme0", serial="OTHER"), Away("reboot", 1801, 120, booting=0), within=after_reboot([]))
+    found = soak(
+        "nvme", telling("nvme0", serial="OTHER"), Away("reboot", 1801, 120, booting=0), within=after_reboot([])
+    )
     assert integrity.ends_as_it_began(found, ("nvme",)).outcome is Outcome.STOP
 
 
