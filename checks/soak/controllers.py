@@ -56,7 +56,8 @@ def _text(table: Table, field: str) -> Words:
 
 
 def _kept(table: Table) -> Flags:
-    return (_text(table, "subsysnqn") != _DISCOVERY) & (_text(table, "cntrltype") != "discovery")
+    kept: Flags = (_text(table, "subsysnqn") != _DISCOVERY) & (_text(table, "cntrltype") != "discovery")
+    return kept
 
 
 def _only(table: Table, rows: Flags) -> Table:
@@ -72,8 +73,14 @@ def _only(table: Table, rows: Flags) -> Table:
         table, seq=table.seq[mine], tick=table.tick[mine], utc=table.utc[mine], mono=table.mono[mine], boot=table.boot[mine],
         subject=subject[mine],
         numbers={name: np.where(blank, np.nan, values[mine]) for name, values in table.numbers.items()},
-        texts={name: np.where(blank, None, words[mine]) for name, words in table.texts.items()},
+        texts={name: _blank(words[mine], blank) for name, words in table.texts.items()},
     )  # fmt: skip
+
+
+def _blank(words: Words, rows: Flags) -> Words:
+    found = words.copy()
+    found[rows] = None
+    return found
 
 
 def _names(table: Table) -> Mapping[tuple[int, str], str]:
