@@ -245,6 +245,7 @@ def judge(
         driver=tool or driver(hosts.values()),
         containers=containers or any(host.containers for host in hosts.values()),
         engine=next(host.engine for host in hosts.values()),
+        untold=any(host.untold for host in hosts.values()),
     )
     rack = _rack(inventory or written)
     for host in hosts.values():
