@@ -40,6 +40,7 @@ class Cable:
     both: float = 1.0
     card: float = 1.0
     latency: float = 1.0
+    jitter: float = 0.0
     tail: float = 1.0
     short: float = 1.0
     said: str = ""
@@ -162,7 +163,7 @@ def _head(title: str, mtu: int) -> str:
 
 
 def _latency(cable: Cable, run: int) -> str:
-    typical = 3.52 * cable.latency * (1 + 0.004 * (run % 3))
+    typical = 3.52 * cable.latency * (1 + (0.004 + cable.jitter) * (run % 3))
     tail = 9.87 * cable.latency * cable.tail
     heading = (
         " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"
