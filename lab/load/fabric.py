@@ -27,7 +27,8 @@ class Cable:
     """What is wrong with a host's port under load. ``runs`` are numbers of its client runs, empty for all.
 
     ``factor`` slows, ``decay`` slows each run by so much more, ``mtu`` is RoCE's in bytes, ``noise`` the relative deviation,
-    ``both`` slows only both directions at once, ``card`` only accelerator memory; ``jitter`` is what a typical latency differs by. ``short`` is the share of its time that perftest ran. ``said`` replaces what the client prints
+    ``both`` slows only both directions at once, ``card`` only accelerator memory; ``jitter`` is what a typical latency
+    differs by. ``short`` is the share of its time that perftest ran. ``said`` replaces what the client prints
     and ``status`` how it ends. ``grows`` are counters that rise with each run; ``ecn`` and ``pause`` say what holds senders back.
     """
 
