@@ -127,8 +127,8 @@ def comparable(local: Arm, array: Arm, declared: Collection[str] = ()) -> Verdic
         say(
             "{setting}: local {local}, array {array}",
             setting=one.setting,
-            local=_told(one.local),
-            array=_told(one.array),
+            local=shown(one.local),
+            array=shown(one.array),
         )
         for one in found[:_SHOWN]
     ]
@@ -140,5 +140,6 @@ def comparable(local: Arm, array: Arm, declared: Collection[str] = ()) -> Verdic
     return Verdict.of(True, say("{count} settings read back are the same on both arms", count=count), required)
 
 
-def _told(value: str | None) -> Phrase | str:
+def shown(value: str | None) -> Phrase | str:
+    """A setting as people read it, cut where it is long."""
     return say("not told") if value is None else (value if len(value) <= 120 else f"{value[:117]}...")

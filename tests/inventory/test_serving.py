@@ -20,7 +20,11 @@ TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8
 HOST = "  load_host: node-01\n"
 LOCAL = "role: local\n          host: node-01\n          mount: "
 ARRAY = "role: array\n          host: node-01\n          mount: "
-ANEW = '{role: recompute, host: node-01, instances: [{endpoint: "http://127.0.0.1:8000", metrics: ["http://127.0.0.1:8000/metrics"], control: {unit: anew.service}}]}'
+DISK, VOLUME = (f"/mnt/{name}\n          store: /mnt/{name}" for name in ("nvme0", "fx100"))
+ANEW = (
+    '{role: recompute, host: node-01, instances: [{endpoint: "http://127.0.0.1:8000", metrics: ["http://127.0.0.1:8000/metrics"], '
+    "control: {unit: anew.service}}]}"
+)
 
 
 def changed(old: str, new: str, count: int = 1) -> list[Fault]:
@@ -75,8 +79,8 @@ def test_an_arm_knows_its_host_and_role() -> None:
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/.", "/mnt/nvme0/."),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0//", "/mnt/nvme0//"),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/./kv", "/mnt/nvme0/./kv"),
-        (f"{LOCAL}/mnt/nvme0\n          store: /mnt/nvme0", f"{LOCAL}/mnt/fx100\n          store: /mnt/fx100", "not lie on the node's own disk"),
-        (f"{ARRAY}/mnt/fx100\n          store: /mnt/fx100", f"{ARRAY}/mnt/nvme0\n          store: /mnt/nvme0", "not lie on the array"),
+        (LOCAL + DISK, LOCAL + VOLUME, "not lie on the node's own disk"),
+        (ARRAY + VOLUME, ARRAY + DISK, "not lie on the array"),
         (LOCAL, LOCAL.replace("node-01", "node-02"), "node-02, and the arm of role array on node-01"),
         ("role: recompute\n          host: node-01", "role: recompute\n          host: node-02", "node-02, and the arm of role array"),
         ("load_host: node-01", "load_host: node-02", "http://127.0.0.1:8000 of node-01, asked from node-02"),
