@@ -15,7 +15,7 @@ from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 from checks.serving import around
 from checks.serving.cells import several
-from checks.serving.comparable import differences, shown
+from checks.serving.comparable import beside, differences
 from checks.serving.judging import as_arm, cell, voided
 from checks.serving.limits import Limits
 from checks.serving.procedure import Asked, Stages, ended, evicted, measured, placed, populated, quiet, told, up, warmed
@@ -135,11 +135,11 @@ def _unlike(found: Together, site: Site) -> Phrase | None:
     for one in found.nodes[1:]:
         for mine, theirs in zip(first.settings, one.settings, strict=True):
             pair = as_arm(site, first, mine), as_arm(site, one, theirs)
-            for setting in differences(*pair, site.may_differ)[:1]:
+            for unlike in differences(*pair, site.may_differ)[:1]:
+                local, array = beside(unlike)
                 return say(
                     "the engines are not alike, {setting}: {first} {local}, {node} {array}",
-                    setting=setting.setting, first=first.side.host, local=shown(setting.local),
-                    node=one.side.host, array=shown(setting.array),
+                    setting=unlike.setting, first=first.side.host, local=local, node=one.side.host, array=array,
                 )  # fmt: skip
     return None
 
