@@ -20,6 +20,8 @@ def _form(form: str, /, **values: str) -> str:
     return Template((_FORMS / f"{form}.yaml").read_text("utf-8")).substitute(values)
 
 
+#: What the array's order tells of its memory.
+_CACHE = re.compile(r"^ +cache: .*\n", re.M)
 #: Nodes that read the array at once, the one that serves both arms among them: as many as one array is bought for.
 _TOGETHER = 8
 
@@ -63,11 +65,13 @@ def text(
     *,
     containers: bool = False,
     engine: str = "vllm",
+    untold: bool = False,
 ) -> str:
     """Write the inventory for hosts given as (order, SSH port, host key fingerprint).
 
     ``concurrencies`` of the workload; without one nothing is served. ``driver`` is the load tool, empty for kvgate's own client;
-    ``containers``: engines are containers of the units' names; ``engine`` is vllm or sglang.
+    ``containers``: engines are containers of the units' names; ``engine`` is vllm or sglang; ``untold``: the
+    order says nothing of the array's memory.
     """
     cards: dict[str, str] = YAML(typ="safe").load((_FORMS / "accelerators.yaml").read_text("utf-8"))
     parts = [_form("head", identity=f", identity: {identity}" if identity else "")]
@@ -78,7 +82,8 @@ def text(
     for ordered, port, key in hosts:
         values = {name: str(value) for name, value in ordered.values.items()}
         values |= {"address": address, "port": str(port), "key": key, "platform": ordered.platform}
-        parts.append(_form(ordered.role, **values))
+        written = _form(ordered.role, **values)
+        parts.append(_CACHE.sub("", written) if untold else written)
     nodes = [ordered for ordered, _, _ in hosts if ordered.role == "node"]
     if concurrencies:
         served = _serving(concurrencies, driver, nodes)

@@ -66,6 +66,7 @@ class VirtualHost:
     driver: str = ""  # load tool that the rack is ordered with, where a fault needs one
     engine: str = "vllm"  # the engine that the rack is ordered with
     containers: bool = False  # engines are ordered as containers, where a fault needs them
+    untold: bool = False  # the order tells nothing of this array's memory
 
     @property
     def name(self) -> str:
@@ -136,10 +137,12 @@ def build(
         behaviours = frozenset(fault.behaviour for fault in hits if fault.behaviour)
         skews = [float(word.removeprefix("clock-ahead-")) for word in behaviours if word.startswith("clock-ahead-")]
         driver = next((fault.driver for fault in hits if fault.driver), tool)
-        held = any(fault.containers for fault in hits)
+        held, untold = any(fault.containers for fault in hits), any(fault.untold for fault in hits)
         hosts.append(
-            VirtualHost(ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held, engine=engine)
-        )
+            VirtualHost(
+                ordered, machine, behaviours, skew=sum(skews), driver=driver, containers=held, engine=engine, untold=untold
+            )
+        )  # fmt: skip
     return hosts
 
 
@@ -311,6 +314,7 @@ class EmbeddedRack:
             driver=driver(self.hosts),
             containers=held,
             engine=self.hosts[0].engine,
+            untold=any(host.untold for host in self.hosts),
         )
 
 

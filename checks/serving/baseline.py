@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from checks.phrase import say
 from checks.serving import around, rounds
 from checks.serving.around import Around
+from checks.serving.figures import Figures, figures
 from checks.serving.procedure import Asked, Stages, cell, ended
 from checks.serving.rounds import ArmRound
 from checks.serving.site import Side, Site
+from checks.statistics.steadiness import level
 from checks.trial import Trial
 
 #: Seconds that one prompt is planned to take on the whole. For progress only.
@@ -44,8 +46,19 @@ class ReadAlone:
         return Alone(rounds.number_of(found.client.prompt_set), self.concurrency, found, looked)
 
 
-def alone(site: Site, side: Side, concurrency: int, count: int) -> Trial[Alone]:
-    """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks."""
+def alone(site: Site, side: Side, concurrency: int, count: int, drift: float) -> Trial[Alone]:
+    """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks.
+
+    Up to as many again are made while each is slower (or faster) than the one before by ``drift`` percent: noise turns round.
+    """
+
+    def enough(rounds: Sequence[Alone]) -> bool:
+        told = [found for one in rounds if (found := _figures(one)) is not None]
+        if len(told) < len(rounds):
+            return True  # a round that is no number makes the arm no baseline, however many follow it
+        return all(
+            level(values, drift) for values in ([one.ttft_p50 for one in told], [one.throughput for one in told])
+        )
 
     def stages(number: int) -> Stages:
         prompts = f"{site.shape}/c{concurrency}/baseline/{side.role}/r{number}"
@@ -62,7 +75,17 @@ def alone(site: Site, side: Side, concurrency: int, count: int) -> Trial[Alone]:
         varied=stages,
         read=ReadAlone(site, side, concurrency),
         rounds=count,
+        at_most=2 * count,
+        enough=enough,
+        again=True,
         seconds=site.prompts(concurrency) * _EACH,
         group=f"G2.{site.shape}",
         seed=site.seed,
     )  # fmt: skip
+
+
+def _figures(one: Alone) -> Figures | None:
+    try:
+        return figures(one.arm.run, one.concurrency)
+    except ValueError:
+        return None

@@ -79,7 +79,8 @@ class Rules:
     """What rounds must be before they may decide. Percent; ``width_points`` is the widest interval in percentage points.
 
     ``variation_percent`` bounds the coefficient of variation of each arm over rounds, ``drift_percent`` what the
-    Theil-Sen slope of the local arm adds up to over them.
+    Theil-Sen slope of the local arm adds up to over them. ``step_percent`` is for rounds of one arm by itself: what each may
+    add to the one before, where they go one way.
     """
 
     seed: int
@@ -88,6 +89,7 @@ class Rules:
     width_points: float = 4.0
     variation_percent: float = 5.0
     drift_percent: float = 5.0
+    step_percent: float = 1.0
     one_void_in: int = 5
 
 

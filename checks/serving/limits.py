@@ -67,6 +67,7 @@ def alone(terms: Mapping[str, float], site: Site, stores: bool) -> Limits:
         seed=site.seed,
         rounds=int(terms["rounds"]),
         variation_percent=terms["variation"],
+        step_percent=terms["drift"],
         one_void_in=int(terms["one_void_in"]),
     )
     return _cells(terms, rules) if stores else _load(terms, rules)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from checks.block.memory import ArrayMemory
 from checks.block.rounds import stands
 from checks.parsers.kvgate_client import ClientRun
 from checks.phrase import Phrase, say
@@ -262,8 +261,8 @@ def _fits(site: Site, side: Side, prompts: int) -> Callable[[Room], Phrase | Non
                 "prompts, a lower concurrency, or room on the mount",
                 path=side.mount, free=show_bytes(here.available), prompts=prompts, size=shown, factor=f"{site.free:g}",
             )  # fmt: skip
-        memory = ArrayMemory(site.array_cache, site.array_cache_flushed)
-        if side.role == "array" and memory.holds(size):
+        memory = site.memory
+        if side.role == "array" and memory is not None and memory.holds(size):
             return say(
                 "the KV of {prompts} prompts is {size} and fits the array's own memory of {cache}: longer or more prompts, or "
                 "have the vendor flush it between rounds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from checks.block.memory import ArrayMemory
 from checks.phrase import Phrase
 from checks.serving.kv import Layout
 from checks.serving.tools import OWN_CLIENT, Driver
@@ -85,8 +86,6 @@ class Site:
     free: float
     environment: tuple[str, ...]
     may_differ: tuple[str, ...]
-    array_cache: int | None
-    array_cache_flushed: bool
     prompt_tokens: int
     output_tokens: int
     requests: int
@@ -97,6 +96,7 @@ class Site:
     sides: tuple[Side, ...]
     busy: tuple[tuple[str, Server], ...] = ()
     driver: Driver = OWN_CLIENT
+    memory: ArrayMemory | None = None  # of the array below the arm on trial; None: no array is below it
 
     def side(self, role: str) -> Side | None:
         """Return the arm of a role; None where the inventory orders none."""

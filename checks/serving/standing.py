@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from checks.around.causes import causes as stood_around
+from checks.block.validity import heading
 from checks.phrase import Phrase, joined, say
 from checks.serving import criteria
 from checks.serving.around import causes
@@ -17,7 +18,7 @@ from checks.serving.rounds import Round
 from checks.serving.site import Site
 from checks.statistics.expected import throughput_points, ttft_points
 from checks.statistics.percentile import median
-from checks.statistics.steadiness import variation_percent
+from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.verdict import Outcome, Quantity, Verdict, worst
 
@@ -29,10 +30,11 @@ _MOST = 400
 
 
 def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
-    """Every round is valid and proven, and the rounds repeat: their medians are the baseline."""
+    """Every round is valid and proven, and the rounds repeat and stay at their level: their medians are the baseline."""
     required = say(
-        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} %",
-        rounds=limits.rules.rounds, percent=f"{limits.rules.variation_percent:g}",
+        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} percent and do not go one way by "
+        "{drift} percent in each",
+        rounds=limits.rules.rounds, percent=f"{limits.rules.variation_percent:g}", drift=f"{limits.rules.step_percent:g}",
     )  # fmt: skip
     told, reasons = _valid(measured, site, limits)
     if reasons:
@@ -48,6 +50,10 @@ def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
     if max(ttft_cv, rate_cv) > limits.rules.variation_percent:
         note = say("the rounds vary by {percent:.1f} %: {cause}", percent=max(ttft_cv, rate_cv), cause=_cause(measured))
         return Verdict.undecided(note, required, shown)
+    for values in (ttfts, rates):
+        going = heading(drift_percent(values), limits.rules.step_percent, len(values), lambda: _cause(measured))
+        if going is not None:
+            return Verdict.undecided(going, required, shown)
     quantities = (
         Quantity(TTFT, median(ttfts), "s"), Quantity("TTFT p50 variation", ttft_cv, "%"),
         Quantity(THROUGHPUT, median(rates), "tok/s"), Quantity("throughput variation", rate_cv, "%"),

@@ -140,7 +140,11 @@ def _interrupted(track: Track, reached: int) -> dict[int, Outage]:
     found: dict[int, Outage] = {}
     everything = [
         *outages(track),
-        *(Outage(one.cause, one.begin, one.end, "") for one in track.breaks if one.end - one.begin > _PAUSE),
+        *(
+            Outage(one.cause, one.begin, one.end, "")
+            for one in track.breaks
+            if one.cause == "reboot" or one.end - one.begin > _PAUSE
+        ),
     ]
     if track.ended and track.ended != "planned":
         everything.append(Outage(_ENDED.get(track.ended, "stopped"), track.last, track.plan.seconds, track.ended))

@@ -158,7 +158,9 @@ def standing(track: Track, *, last: bool) -> Mapping[tuple[str, str, str], str]:
         table = track.tables.get(stream)
         if table is None or not len(table):
             continue
-        told = table.seq[table.subject != ""]
+        told = table.seq[
+            (table.subject != "") | good(table)
+        ]  # where all was read and nothing is there, that is how it stands
         if not len(told):
             continue
         for row in np.flatnonzero((table.seq == (told[-1] if last else told[0])) & (table.subject != "")):

@@ -13,6 +13,7 @@ from checks.soak.facts import HostSoak
 from checks.soak.judging import count, finished, loads_of, when
 from checks.soak.outages import failed
 from checks.soak.track import Doing
+from checks.units import show_bytes
 from checks.verdict import Verdict
 
 _NAMED = 4
@@ -46,8 +47,17 @@ def verified(soaks: Mapping[str, HostSoak], load: str, least: int) -> Verdict:
             return say("{job}: {what}", job=bad[0].name, what=what)
         if failed(one):
             return say("fio ended with status {status}", status=str(one.fields.get("status")))
-        if not any(way.io_bytes for job in run.jobs for way in job.directions if way.name == "read"):
-            raise UnreadableOutput("fio read nothing")
+        back, out = (
+            sum(way.io_bytes for job in run.jobs for way in job.directions if way.name == name) for name in ("read", "write")
+        )  # fmt: skip
+        if (
+            one.fields.get("why") == "limit"
+        ):  # told to end, fio says nothing of an error, and read back what it had come to
+            raise UnreadableOutput(say("its time was over before it had read back all: {back}", back=show_bytes(back)))
+        if back < max(out, 1):
+            raise UnreadableOutput(
+                say("fio read back {back} of {out} that it wrote", back=show_bytes(back), out=show_bytes(out))
+            )
         return None
 
     return _passes(soaks, load, least, required, look)

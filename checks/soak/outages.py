@@ -18,6 +18,9 @@ FABRICS = frozenset({"rdma", "tcp", "fc"})
 #: Seconds without the load that shall always run before a minute is interrupted.
 _IDLE = 60.0
 
+#: What the system says of a mount that stands behind a folder that nobody may enter; any other word is one of a file system that is gone.
+_DENIED = "Permission denied"
+
 #: How the load may end without having failed.
 _ENDED_WELL = frozenset({"limit", "stopped"})
 
@@ -89,7 +92,7 @@ def _reach(track: Track, cause: str) -> Reach:
 def _seen(track: Track) -> Iterable[Outage]:
     yield from _controllers(track)
     yield from _words(track, "rdma", "state", "link", lambda word: "ACTIVE" in word)
-    yield from _words(track, "net", "operstate", "link", lambda word: word != "down", only_if="up")
+    yield from _words(track, "net", "operstate", "link", lambda word: word == "up")
     yield from _mounts(track)
     excused = scheduled(track)
     slack = track.plan.streams["process"].every + 1.0 if "process" in track.plan.streams else _IDLE
@@ -111,11 +114,13 @@ def _unexcused(one: Outage, excused: Iterable[tuple[float, float]], slack: float
 
 
 def _spells(
-    table: Table, seconds: npt.NDArray[np.float64], subject: str, bad: npt.NDArray[np.bool_]
-) -> list[tuple[float, float]]:
-    """Times from the first bad sample of a subject to the next good one."""
-    mine = table.subject == subject
+    table: Table, seconds: npt.NDArray[np.float64], subject: str, bad: npt.NDArray[np.bool_], told: npt.NDArray[np.bool_]
+) -> list[tuple[float, float]]:  # fmt: skip
+    """Times from the first bad sample of a subject to the next good one; a sample that does not tell ends nothing."""
+    mine = (table.subject == subject) & told
     when, wrong = seconds[mine], bad[mine]
+    if not len(when):
+        return []
     edges = np.flatnonzero(np.diff(np.concatenate(([0], wrong.astype(np.int8), [0]))))
     return [
         (float(when[begin]), float(when[end]) if end < len(when) else float(when[-1]))
@@ -145,15 +150,20 @@ def _controllers(track: Track) -> Iterable[Outage]:
                 for s, p in zip(state, paths, strict=True)
             ]
         )
-        for begin, end in _spells(table, seconds, subject, bad):
+        told = np.array([s is not None or p is not None for s, p in zip(state, paths, strict=True)], dtype=bool)
+        for begin, end in _spells(table, seconds, subject, bad, told):
             yield Outage(cause, begin, end, subject)
         yield from _gone(track, "nvme", subject, cause)
+        for one in (one for one in track.renamed if one.subject == subject):
+            yield Outage(cause, float(seconds[one.before]), float(seconds[one.after]), subject)
 
 
 def _gone(track: Track, stream: str, subject: str, cause: str) -> Iterable[Outage]:
     """A subject that is missing from samples in which others stand."""
     table, seconds = track.tables[stream], track.seconds[stream]
-    ticks = np.unique(table.tick[table.subject != ""])  # where nothing could be read, nobody knows who was gone
+    error = table.texts.get("error", np.full(len(table), None, dtype=object))
+    # Where nothing could be read nobody knows who was gone; where all was read and nothing is there, all are.
+    ticks = np.unique(table.tick[(table.subject != "") | (error == None)])  # noqa: E711 - of each element
     there = np.isin(ticks, table.tick[table.subject == subject])
     if there.all():
         return
@@ -163,20 +173,21 @@ def _gone(track: Track, stream: str, subject: str, cause: str) -> Iterable[Outag
         yield Outage(cause, float(when[begin]), float(when[end]) if end < len(when) else float(when[-1]), subject)
 
 
-def _words(
-    track: Track, stream: str, field: str, cause: str, well: Callable[[str], bool], only_if: str = ""
-) -> Iterable[Outage]:
+def _words(track: Track, stream: str, field: str, cause: str, well: Callable[[str], bool]) -> Iterable[Outage]:
+    """Subjects that were well at first and are not, or are not there at all."""
     table = track.tables.get(stream)
     if table is None or field not in table.texts:
         return
     words = table.texts[field]
-    bad = np.array([one is not None and not well(one) for one in words])
+    told = np.array([one is not None for one in words], dtype=bool)
+    bad = np.array([one is not None and not well(one) for one in words], dtype=bool)
     for subject in _subjects(table):
         first = next((one for one in words[table.subject == subject] if one is not None), None)
-        if (only_if and first != only_if) or first is None or not well(first):
+        if first is None or not well(first):
             continue  # a port that was never up carries nothing of the soak; the start state tells of it
-        for begin, end in _spells(table, track.seconds[stream], subject, bad):
+        for begin, end in _spells(table, track.seconds[stream], subject, bad, told):
             yield Outage(cause, begin, end, subject)
+        yield from _gone(track, stream, subject, cause)
 
 
 def _mounts(track: Track) -> Iterable[Outage]:
@@ -185,9 +196,11 @@ def _mounts(track: Track) -> Iterable[Outage]:
         return
     nothing = np.full(len(table), np.nan)
     mounted, read_only = table.numbers.get("mounted", nothing), table.numbers.get("read_only", nothing)
-    bad = (mounted == 0) | (read_only == 1)
+    error = table.texts.get("error", np.full(len(table), None, dtype=object))
+    broken = np.array([one is not None and one != _DENIED for one in error], dtype=bool)
+    bad = (mounted == 0) | (read_only == 1) | broken
     for subject in _subjects(table):
-        for begin, end in _spells(table, track.seconds["space"], subject, bad):
+        for begin, end in _spells(table, track.seconds["space"], subject, bad, bad | ~np.isnan(mounted)):
             yield Outage("mount", begin, end, subject)
 
 
@@ -200,7 +213,7 @@ def _processes(track: Track) -> Iterable[Outage]:
     nothing = np.full(len(table), np.nan)
     pid, start = table.numbers.get("pid", nothing), table.numbers.get("start", nothing)
     for subject in _subjects(table):
-        for begin, end in _spells(table, seconds, subject, np.isnan(pid)):
+        for begin, end in _spells(table, seconds, subject, np.isnan(pid), np.ones(len(table), dtype=bool)):
             yield Outage("engine", begin, end, subject)
         rows = np.flatnonzero(table.subject == subject)
         for before, after in pairwise(rows):

@@ -15,6 +15,9 @@ from checks.soak.track import Track
 #: Streams without which nobody can say what a minute was.
 CORE = ("disk", "net", "nvme", "memory", "space", "load", "kernel")
 
+#: What a sample must tell of each subject, so that somebody can say whether it was there: one of these fields.
+_STANDING = {"nvme": ("state", "ana_state"), "net": ("operstate",), "rdma": ("state",), "space": ("mounted",)}
+
 #: Streams whose subjects come and go by nature.
 _PASSING = frozenset({"kernel"})
 
@@ -106,7 +109,10 @@ def _longest(seconds: npt.NDArray[np.float64], last: float) -> tuple[float, floa
 
 
 def gaps(track: Track) -> Iterable[tuple[float, float]]:
-    """Times (seconds of the soak) in which a core stream is silent for more than three of its periods."""
+    """Times (seconds of the soak) in which a core stream, or one of its subjects, is silent for more than three of its periods."""
+    for stream, fields in _STANDING.items():
+        if stream in track.plan.streams and (standing := track.tables.get(stream)) is not None:
+            yield from _untold(track, stream, standing, fields)
     for stream in CORE:
         if stream not in track.plan.streams:
             continue
@@ -124,3 +130,24 @@ def gaps(track: Track) -> Iterable[tuple[float, float]]:
         steps = np.diff(edges)
         for place in np.flatnonzero(steps > _PERIODS * every + 1.0):
             yield float(edges[place] + every), float(edges[place + 1])
+
+
+def _untold(track: Track, stream: str, table: Table, fields: tuple[str, ...]) -> Iterable[tuple[float, float]]:
+    """Times in which a subject that tells how it stands does not, though it is there. One that is not there is another matter."""
+    told = np.zeros(len(table), dtype=bool)
+    for field in fields:
+        if field in table.texts:
+            told |= table.texts[field] != None  # noqa: E711 - of each element
+        if field in table.numbers:
+            told |= ~np.isnan(table.numbers[field])
+    most = _PERIODS * track.plan.streams[stream].every
+    for subject in sorted({*table.subject[~told]} - {""}):
+        mine = table.subject == subject
+        when, dark = track.seconds[stream][mine], ~told[mine]
+        if dark.all():
+            continue  # it never tells: what that means the clauses of its stream say
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], dark.astype(np.int8), [0]))))
+        for first, after in zip(edges[::2], edges[1::2], strict=True):
+            end = float(when[after]) if after < len(when) else track.last
+            if end - float(when[first]) > most:
+                yield float(when[first]), end

@@ -11,6 +11,7 @@ from checks.parsers.soak_journal import Fields, Line, Segment
 from checks.parsers.soak_state import Exit, Moment, SoakState
 from checks.probe import UnreadableOutput
 from checks.soak import plan as plans
+from checks.soak.controllers import Renamed, settled
 from checks.soak.plan import Plan
 from checks.soak.tables import Numbers, Table, joined, microseconds, tables, tells
 
@@ -46,7 +47,7 @@ class Doing:
 class Track:
     """One host's soak. Seconds of the soak count from its begin. ``ended`` is why the worker ended, empty while it runs.
 
-    ``gone``: it did not end, and its host said that it lives no more.
+    ``gone``: it did not end, and its host said that it lives no more. ``renamed``: controllers that were connected anew within one boot.
     """
 
     plan: Plan
@@ -60,6 +61,7 @@ class Track:
     begun_utc: int
     boots: tuple[str, ...]
     gone: bool = False
+    renamed: tuple[Renamed, ...] = ()
 
 
 def gather(segments: Iterable[Segment]) -> tuple[list[Line], dict[str, Table]]:
@@ -92,6 +94,10 @@ def track(story: Sequence[Line], samples: Mapping[str, Table], state: SoakState 
     plan = plans.parse(text)
     _same(story, plan)
     clock = _Clock(story, plan.scale)
+    renamed: tuple[Renamed, ...] = ()
+    if "nvme" in samples:
+        controllers, renamed = settled(samples["nvme"])
+        samples = {**samples, "nvme": controllers}
     seconds = {stream: clock.of(table) for stream, table in samples.items()}
     told = [float(found.max()) for found in seconds.values() if len(found)]
     ends = [line for line in story if line.kind == "end"]
@@ -109,6 +115,7 @@ def track(story: Sequence[Line], samples: Mapping[str, Table], state: SoakState 
         begun_utc=microseconds(story[0].utc),
         boots=clock.boots,
         gone=not ended and state is not None and state.state == "vanished",
+        renamed=renamed,
     )
 
 

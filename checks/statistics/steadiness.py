@@ -130,14 +130,14 @@ def drift_percent(values: Sequence[float]) -> float:
     return found.change_percent / (len(data) - 1)
 
 
-def level(values: Sequence[float]) -> bool:
-    """Whether rounds stay where they are, or no direction can be told: what a trial stops by.
+def level(values: Sequence[float], most: float = SUSPECT) -> bool:
+    """Whether rounds stay where they are within ``most`` percent a round, or no direction can be told: what a trial stops by.
 
     A few rounds that fall on the whole, though not each below the one before, ask for more: only then can a direction be told.
     """
     try:
         if FEWEST <= len(values) < _TOLD:
-            return abs(trend(range(len(values)), values).change_percent) / (len(values) - 1) < SUSPECT
-        return abs(drift_percent(values)) < SUSPECT
+            return abs(trend(range(len(values)), values).change_percent) / (len(values) - 1) < most
+        return abs(drift_percent(values)) < most
     except ValueError:
         return True  # rates that are none: more of them tell no more

@@ -11,8 +11,7 @@ from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.block.validity import Held
 from kvgate.inventory import references
-from kvgate.inventory.references import below
-from kvgate.inventory.subjects import memory
+from kvgate.inventory.references import below, memory
 
 GIB, MIB, KIB, G = 2**30, 2**20, 2**10, 10**9
 

@@ -18,8 +18,8 @@ from checks.phrase import beside, joined, say
 from checks.verdict import Verdict
 from gates.g2_baseline.loads import GIB, MIB, held, sequential, working_set
 from kvgate import reference
-from kvgate.inventory.references import below
-from kvgate.inventory.subjects import memory, things
+from kvgate.inventory.references import below, memory
+from kvgate.inventory.subjects import things
 
 
 def _place(mount):

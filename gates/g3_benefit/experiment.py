@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 
+from checks.block.memory import if_told
 from checks.serving import judging, sensitivity, trials
 from checks.serving.limits import Limits, limits
 from checks.serving.rounds import Round
@@ -20,6 +21,12 @@ def cells(concurrency, terms, baseline, proof=None) -> tuple[Site, Limits, Trial
     where = site(concurrency.rack, concurrency.shape)
     held = limits(terms, where, ceilings(where, baseline, terms["beyond"]))
     return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held), proof)
+
+
+def from_the_array(thing, verdict) -> Verdict:
+    """A verdict on what an array gave: its rounds exceed the array's memory (else they are void), where somebody tells of it."""
+    shape = thing.ordered.shape
+    return if_told(verdict, site(thing.rack, shape).memory)
 
 
 def seen(concurrency, terms) -> Callable[[], Verdict]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from checks.serving import judging
-from gates.g3_benefit.experiment import cells
+from gates.g3_benefit.experiment import cells, from_the_array
 
 
 def _in_band(concurrency, measure, baseline, terms, decide):
     where, held, trial = cells(concurrency, terms, baseline)
-    decide(judging.throughput(measure(trial), where, held, terms["low"], terms["high"], int(terms["decimals"])))
+    verdict = judging.throughput(measure(trial), where, held, terms["low"], terms["high"], int(terms["decimals"]))
+    decide(from_the_array(concurrency, verdict))
 
 
 @pytest.mark.clause("G3.4.1")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from checks.serving import judging, sensitivity, trials
-from gates.g3_benefit.experiment import cells, seen
+from gates.g3_benefit.experiment import cells, from_the_array, seen
 
 
 def _earlier(concurrency, measure, baseline, terms, decide):
     proof = seen(concurrency, terms)
     where, held, trial = cells(concurrency, terms, baseline, proof)
-    decide(sensitivity.backed(judging.ttft(measure(trial), where, held, terms["least"]), proof()))
+    verdict = sensitivity.backed(judging.ttft(measure(trial), where, held, terms["least"]), proof())
+    decide(from_the_array(concurrency, verdict))
 
 
 @pytest.mark.clause("G3.3.1")
@@ -28,4 +29,5 @@ def test_first_token_comes_earlier_in_other_shapes(concurrency, measure, baselin
 def test_both_arms_beat_computing_anew(concurrency, measure, baseline, terms, decide):
     where, held, trial = cells(concurrency, terms, baseline)
     anew = trials.recomputed(where, where.arm("recompute"), concurrency.level)
-    decide(judging.ceiling(measure(trial), measure(anew), where, concurrency.level, held))
+    verdict = judging.ceiling(measure(trial), measure(anew), where, concurrency.level, held)
+    decide(from_the_array(concurrency, verdict))

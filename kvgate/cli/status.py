@@ -75,7 +75,7 @@ def _newest(book: Ledger, campaign: str) -> Inventory:
                 campaign=campaign,
             )
         )
-    return reader.parse(book.inventories(campaign)[runs[-1].inventory_digest], f"{runs[-1].id}/inventory")
+    return reader.stored(book.inventories(campaign)[runs[-1].inventory_digest], f"{runs[-1].id}/inventory")
 
 
 def _agreement(book: Ledger, campaign: str, named: Inventory | None) -> str:

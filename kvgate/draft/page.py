@@ -32,6 +32,12 @@ Every "<...>" waits for a decision; `kvgate inventory check FILE` refuses the fi
 Fields: inventories/README.md."""
 
 
+_CACHE = (
+    "memory of the array that may answer reads: {size: 64 GB}; {size: 0 B} if it has none; {flushed: true} if the vendor empties it "
+    "between rounds; or delete the line"
+)
+
+
 @dataclass(frozen=True)
 class Draft:
     """A draft as text, what it leaves open, and how each host was met."""
@@ -147,6 +153,11 @@ def _host(wanted: Wanted, pin: Pin, looked: Looked, role: tuple[str | None, str]
         return
     yield Entry("system", list(machine.system(looked, name)))
     yield from storage.entries(looked)
+    if name == "array":
+        yield Entry(
+            "cache",
+            Open(_CACHE, "ask the vendor, no host tells it; not declared, no rate on the array's volume is decided"),
+        )
     yield from network.entries(looked)
     if name != "array":
         yield from accelerators.entries(looked)

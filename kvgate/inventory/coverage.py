@@ -93,6 +93,8 @@ def _host(host: Host) -> Iterator[Phrase]:
         yield say("NUMA nodes of network cards: a storage port without 'numa'")
     if host.role == "array" and not host.raid:
         yield say("the RAID: no 'raid'")
+    if host.role == "array" and host.cache is None:
+        yield say("that the array's disks answer and not its memory (G2, G3): no 'cache'")
     if host.role == "node":
         yield from _node(host)
 

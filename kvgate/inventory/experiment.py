@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from checks.block.memory import ArrayMemory
 from checks.ceiling import payload_rate
 from checks.phrase import Phrase, say
 from checks.serving.site import Server, Side, Site
 from checks.serving.tools import Driver
 from kvgate.inventory import serving as inventory
 from kvgate.inventory.model import Rack
-from kvgate.inventory.references import below, promised
+from kvgate.inventory.references import below, memory, promised
 from kvgate.inventory.serving import Arm, Instance, Serving, Shape
 
 #: What a device may give beyond its data sheet before its counter cannot be true.
@@ -39,8 +40,6 @@ def site(rack: Rack, shape: str) -> Site:
         free=serving.free,
         environment=serving.environment,
         may_differ=serving.may_differ,
-        array_cache=serving.array_cache,
-        array_cache_flushed=serving.array_cache_flushed,
         prompt_tokens=work.prompt_tokens,
         output_tokens=work.output_tokens,
         requests=work.requests,
@@ -51,7 +50,15 @@ def site(rack: Rack, shape: str) -> Site:
         sides=tuple(_side(rack, name, arm) for name, arm in found.arms.items()),
         busy=_busy(rack, found),
         driver=_driver(serving.driver),
+        memory=_memory(rack, found),
     )
+
+
+def _memory(rack: Rack, shape: Shape) -> ArrayMemory | None:
+    """Memory of the array below the arm on trial."""
+    trial = next((arm for arm in shape.arms.values() if arm.role == "array"), None)
+    mounts = rack.hosts[trial.host].mounts if trial is not None else ()
+    return next((memory(rack, one) for one in mounts if trial is not None and one.path == trial.mount), None)
 
 
 def _driver(ordered: inventory.Driver) -> Driver:

@@ -92,6 +92,15 @@ class Raid(Strict):
     )
 
 
+class Cache(Strict):
+    """Memory of an array that may answer reads and take writes in place of its disks: its bytes (0: none), and whether the vendor
+    empties it between rounds.
+    """
+
+    size: Bytes | None = None
+    flushed: StrictBool = False
+
+
 class Nic(Strict):
     """One Ethernet port. ``name`` is the kernel's, ``mac`` its identity."""
 
@@ -221,6 +230,7 @@ class Host(Strict):
     system: System | None = None
     disks: tuple[Disk, ...] = ()
     raid: tuple[Raid, ...] = ()
+    cache: Cache | None = None  # of an array; not told: what its memory may have answered is not decided
     nics: tuple[Nic, ...] = ()
     mounts: tuple[Mount, ...] = ()
     nvmeof: tuple[Connection, ...] = ()

@@ -19,7 +19,13 @@ _ETHERNET = frozenset(
 )
 _STORAGE_AT_LEAST = 10**10
 #: Sizes, in bytes, outside which a unit was mistaken for another: GB for TB, GB for MB.
-_SIZES = {"disk": (64 * 10**9, 10**15), "card": (4 * 10**9, 10**13), "memory": (2**31, 2**47), "chunk": (4096, 2**26)}
+_SIZES = {
+    "disk": (64 * 10**9, 10**15),
+    "card": (4 * 10**9, 10**13),
+    "memory": (2**31, 2**47),
+    "chunk": (4096, 2**26),
+    "cache": (2**30, 2**47),
+}
 _GIB = 2**30
 _ROCE_MTU = (256, 512, 1024, 2048, 4096)
 #: Bytes that RoCE v2 puts around its payload within the Ethernet MTU: IP 20, UDP 8, BTH 12, ICRC 4.
@@ -57,6 +63,10 @@ def impossible(document: Document, rack: Rack, today: date | None = None) -> Ite
             yield from _raid(document, (*here, "raid", index), raid)
         yield from _lanes(document, here, host)
         yield from _sheets(document, here, host, rack.simulated)
+        if host.cache is not None and host.cache.size and not rack.simulated:
+            yield from _size(
+                document, (*here, "cache", "size"), host.cache.size, "cache", say("an array's memory (0 B: none)")
+            )
         if host.system is not None:
             yield from _system(document, (*here, "system"), host.system, rack.simulated)
         if host.accelerators is not None:

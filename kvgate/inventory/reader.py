@@ -26,6 +26,8 @@ from kvgate.inventory.strict_yaml import Document, Key
 
 #: Keys that inventories of older runs may hold and that nothing is judged by any more; a new inventory may not have them.
 _BYGONE: tuple[Key, ...] = tuple(("serving", "workload", name) for name in ("client", "client_version", "tokenizer"))
+#: Keys that inventories of older runs may hold -> what they are called in ``cache`` of every host of role array, where they stand now.
+_MOVED: dict[Key, str] = {("serving", "array_cache"): "size", ("serving", "array_cache_flushed"): "flushed"}
 _BRACKETS = re.compile(r"<[^<>]*>")
 _LATER = re.compile(r"(?i:tbd|tba|to ?do|fixme|n/?a|x{3,}|\?+|\.{3}|…|to be (filled|defined|determined)\b.*)")
 
@@ -83,6 +85,48 @@ def _without(data: Any, paths: Iterable[Key]) -> Any:
     return data
 
 
+def _moved(data: Any) -> dict[str, Any]:
+    """What stands at the old places, by its new name."""
+    serving = data.get("serving")
+    return {new: serving[old] for (_, old), new in _MOVED.items() if isinstance(serving, dict) and old in serving}
+
+
+def _of_arrays(data: Any) -> dict[str, dict[str, Any]]:
+    hosts = data.get("hosts")
+    every = hosts.items() if isinstance(hosts, dict) else ()
+    return {name: host for name, host in every if isinstance(host, dict) and host.get("role") == "array"}
+
+
+def _in_place(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data with what stands at an old place at the new one; what stands there already is the truth."""
+    if not (moved := _moved(data)):
+        return data
+    arrays = {name: {"cache": moved, **host} for name, host in _of_arrays(data).items()}
+    return {**data, "hosts": {**data["hosts"], **arrays}} if arrays else data
+
+
+def _out_of_place(document: Document, data: dict[str, Any]) -> Iterator[Fault]:
+    """What a new inventory says at an old place, and perhaps at the new one too."""
+    arrays = _of_arrays(data)
+    twice = [name for name, host in arrays.items() if "cache" in host]
+    for path, new in _MOVED.items():
+        if new not in _moved(data):
+            continue
+        if twice:
+            found = say(
+                "{key} beside 'cache' of {hosts}, which tells the array's memory too",
+                key=str(path[-1]),
+                hosts=", ".join(twice),
+            )
+            yield document.fault(path, found, say("'cache' of the array alone"), key=True)
+        else:
+            line = f"cache: {{{new}: {document.spelled.get(path, _at(data, path))}}}"
+            wanted = say(
+                "{line} at {hosts}, where the array is ordered", line=line, hosts=", ".join(arrays) or say("the array")
+            )
+            yield document.fault(path, say("{key}, which stands here no more", key=str(path[-1])), wanted, key=True)
+
+
 def _left_out(data: Any, path: Key) -> Any:
     if not path or not isinstance(data, dict) or path[0] not in data:
         return data
@@ -99,8 +143,11 @@ def _check(document: Document, folder: FilePath | None = None, *, rules: bool = 
             (document.fault((), say("no mapping"), say("the keys of an inventory: rack, campaign, parties, hosts")),)
         )
     data = _with_profiles(document, found)
-    if not rules:
-        data = _without(data, _BYGONE)
+    if rules:
+        found += _out_of_place(document, data)
+    else:
+        data = _without(_in_place(data), _BYGONE)
+    data = _without(data, _MOVED)
     rack: Rack | None = None
     try:
         rack = Rack.model_validate(data)

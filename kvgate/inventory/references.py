@@ -7,10 +7,11 @@ from dataclasses import replace
 from math import inf
 from typing import Literal
 
+from checks.block.memory import ArrayMemory
 from checks.block.references import Reference, lesser
 from checks.ceiling import Ceiling, narrowest, over_roce, over_tcp, through_slots
 from checks.phrase import Phrase, say
-from kvgate.inventory.model import Disk, Host, Mount, Nic, Rack, Sheet
+from kvgate.inventory.model import Cache, Disk, Host, Mount, Nic, Rack, Sheet
 
 #: Bytes of the requests that data sheets count random operations of.
 SMALL = 4096
@@ -39,6 +40,20 @@ def promised(rack: Rack, host: Host, mount: Mount) -> Sheet | None:
     if below(mount) == "local":
         return _added([(host, disk) for disk in host.disks if disk.role == "baseline"])
     return _added([(one, disk) for one in _arrays(rack) for disk in one.disks if disk.role == "member"])
+
+
+def memory(rack: Rack, mount: Mount) -> ArrayMemory | None:
+    """Memory of the arrays below a mount, all of them together; None where none is below it.
+
+    What the vendor empties between rounds counts only where nothing else is left. One that is not told of leaves all unknown.
+    """
+    if below(mount) != "array":
+        return None
+    told = [one.cache or Cache() for one in _arrays(rack)]
+    kept = [one.size for one in told if not one.flushed]
+    sizes = kept or [one.size for one in told]
+    known = [size for size in sizes if size is not None]
+    return ArrayMemory(sum(known) if sizes and len(known) == len(sizes) else None, flushed=bool(told) and not kept)
 
 
 def by_itself(rack: Rack, mount: Mount) -> Sheet | None:
@@ -72,6 +87,17 @@ def disks(rack: Rack, host: Host, mount: Mount) -> Reference | Phrase:
     """What the disks below a mount give when they are read as a stream, whatever carries it; or what to declare."""
     unlimited = Ceiling(say("any port"), inf)
     return lesser(_promises(rack, host, mount, "read"), unlimited, 0, _lacking(mount, "read"))
+
+
+def alone(disk: Disk, kind: Kind) -> Reference | Phrase:
+    """What one raw disk is held against: its data sheet and its slot; or what to declare."""
+    lacking = say(
+        "nothing to hold it against: declare '{kind}' in the 'sheet' of disk {serial}", kind=kind, serial=disk.serial
+    )
+    slot = through_slots(say("the slot of the disk"), _slots([disk]))
+    return lesser(
+        {say("the data sheet"): _of(disk.sheet, kind)}, slot, SMALL if kind.startswith("random_") else 0, lacking
+    )
 
 
 def ceiling(rack: Rack, host: Host, mount: Mount) -> Ceiling | Phrase:

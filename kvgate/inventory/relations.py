@@ -36,6 +36,18 @@ def contradictions(document: Document, rack: Rack) -> Iterator[Fault]:
         yield from _stripes(document, here, host, rack)
         yield from _network(document, here, host, rack)
         yield from _twice(document, here, host)
+        yield from _cache(document, (*here, "cache"), host)
+
+
+def _cache(document: Document, here: Key, host: Host) -> Iterator[Fault]:
+    """Memory of what is no array, and a word about memory that tells nothing of it."""
+    if host.cache is not None and host.role != "array":
+        yield document.fault(
+            here, say("the memory of an array at a node"), say("'cache' at the host of role array"), key=True
+        )
+    elif host.cache is not None and host.cache.size is None and not host.cache.flushed:
+        wanted = say("size: 64 GB as the vendor tells it (0 B: none), or flushed: true, or no 'cache'")
+        yield document.fault(here, say("neither its size nor that the vendor empties it"), wanted)
 
 
 def _calendar(document: Document, rack: Rack) -> Iterator[Fault]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, StrictBool, StrictInt, StrictStr
+from pydantic import Field, StrictInt, StrictStr
 
-from kvgate.inventory.base import Bytes, Name, Path, Seconds, Strict, Word
+from kvgate.inventory.base import Name, Path, Seconds, Strict, Word
 
 Url = Annotated[StrictStr, Field(pattern=r"^http://[A-Za-z0-9_.\[\]:-]+(/[A-Za-z0-9_./-]*)?$")]
 Unit = Annotated[StrictStr, Field(pattern=r"^[A-Za-z0-9@_.:-]+\.service$")]
@@ -130,5 +130,3 @@ class Serving(Strict):
     free: Annotated[float, Field(ge=1.0, le=10.0, strict=False)] = 1.3  # space on the mount, times the working set
     environment: tuple[Variable, ...] = ("PYTHONHASHSEED",)  # read back and compared beside arguments
     workload: Workload
-    array_cache: Bytes | None = None  # DRAM of the array that may answer reads: working sets exceed it
-    array_cache_flushed: StrictBool = False  # the vendor empties it between rounds instead

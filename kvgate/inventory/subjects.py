@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.acceptance import Acceptance, Subject
-from checks.block.memory import ArrayMemory
 from checks.decision import Owed
 from kvgate.inventory.model import Accelerators, Connection, Disk, Host, Mount, Nic, Rack, Raid
 from kvgate.inventory.references import below, promised
@@ -35,14 +34,6 @@ class Thing:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.ordered, name)
-
-
-def memory(rack: Rack, mount: Mount) -> ArrayMemory | None:
-    """Memory of the array below a mount; None where none is below it. What the inventory does not tell is not known."""
-    if below(mount) != "array":
-        return None
-    serving = rack.serving
-    return ArrayMemory(None) if serving is None else ArrayMemory(serving.array_cache, serving.array_cache_flushed)
 
 
 def baseline_hosts(rack: Rack) -> frozenset[str]:

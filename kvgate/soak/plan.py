@@ -95,7 +95,7 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host, scale: float) -> dic
         more["accelerator"] = _tools(ACCELERATOR[host.accelerators.platform], 25)
     if units := soak.units.get(name) or _units(rack, name):
         more["process"] = {"units": dict(units)}
-    if pages := soak.pages.get(name) or _pages(rack, name):
+    if pages := soak.pages[name] if name in soak.pages else _pages(rack, name):
         more["metrics"] = {"limit": 5, "pages": list(pages), "names": list(soak.metrics)}
     alone = ("smart", "ethtool", "accelerator", "process", "metrics")
     return {

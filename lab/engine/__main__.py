@@ -34,7 +34,12 @@ def parsed(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--prefill", type=float, default=10_000.0, help="tokens a second that it computes")
     parser.add_argument("--pace", type=float, default=0.05, help="real seconds for each second of the engine")
-    parser.add_argument("--worker-port", type=int, default=0, help="port of the first worker's page, the others follow")
+    parser.add_argument(
+        "--worker-port",
+        type=int,
+        default=0,
+        help="port of the first worker's page, the others follow; -N: N below the engine's",
+    )
     parser.add_argument("--start", type=Path, metavar="PIDFILE", help="go into the background once it listens")
     parser.add_argument("--stop", type=Path, metavar="PIDFILE", help="end the engine that --start left there")
     parser.add_argument(
@@ -62,8 +67,9 @@ def made(asked: argparse.Namespace) -> Server:
         read=rate(asked), prefill=asked.prefill, weight=weight,
     )  # fmt: skip
     knobs = joined(Knobs(), *(named(name).knobs for name in asked.fault))
+    worker = asked.port + asked.worker_port if asked.worker_port < 0 else asked.worker_port
     store = FolderStore(asked.store, shape) if asked.store else None
-    return Server(Engine(shape, knobs, store), asked.pace, asked.port, first_worker=asked.worker_port)
+    return Server(Engine(shape, knobs, store), asked.pace, asked.port, first_worker=worker)
 
 
 async def _serve(server: Server) -> None:

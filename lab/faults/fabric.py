@@ -28,7 +28,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "fabric-node-throttles", "the node's processors are throttled for heat while its port is loaded, and its rates differ by a tenth",
-        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.8", "G2.2.9"},
+        "node-01", undecided=_PAIR | {"G2.2.5", "G2.2.7", "G2.2.8", "G2.2.9"},
         load=(Cable(noise=0.12), Trouble(clock=0.9, throttled=3)),
     ),
     Fault(

@@ -22,7 +22,7 @@ class Fault:
     ``load`` is what is wrong with load that is made on the host, ``serving`` with the engines on it. ``nfs``: it needs a rack whose
     nodes mount an export of the array too. ``driver`` is the load tool that the rack is ordered with for it;
     ``containers``: its engines are ordered as containers; ``engine`` is the engine that
-    it is ordered with, where that is not vLLM.
+    it is ordered with, where that is not vLLM; ``untold``: its order tells nothing of the array's memory.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Fault:
     driver: str = ""
     containers: bool = False
     engine: str = ""
+    untold: bool = False
 
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""

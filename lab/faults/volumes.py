@@ -175,6 +175,11 @@ FAULTS: tuple[Fault, ...] = (
         "nfs-written-by-others", "somebody else writes 200 MB/s over the NFS mount while it is read",
         "node-01", undecided=frozenset({"G2.1.11"}), load=(Trouble(NFS.device, across=2e8),), nfs=True,
     ),
+    # ---- what the order leaves open
+    Fault(
+        "array-memory-untold", "the order tells nothing of the array's memory: its disks or its memory may have answered",
+        "array", undecided=_ARRAY | {"G2.3.1", "G2.3.3"}, untold=True,
+    ),
     # ---- files that are not there as a whole
     Fault(
         "local-laid-short", "laying a file out on the local disk ends after two fifths, with status 0",

@@ -136,6 +136,18 @@ FAULTS: tuple[SoakFault, ...] = (
         Word("net", "ens1f0np0", "operstate", _s(444), _s(449), "down"), stops=_BROKEN | {"G4.2.7"},
     ),
     _fault(
+        "link-lower-down", "端口因下层设备断开五分钟", "the port is down for five minutes for want of the one below it", 444,
+        Word("net", "ens1f0np0", "operstate", _s(444), _s(449), "lowerlayerdown"), stops=_BROKEN | {"G4.2.7"},
+    ),
+    _fault(
+        "port-gone", "网卡从系统中消失六分钟后恢复", "the port is gone from the system for six minutes and comes back", 444,
+        Silent("net", _s(444), _s(450), subject="ens1f0np0"), stops=_BROKEN | {"G4.2.7"},
+    ),
+    _fault(
+        "rdma-gone", "RDMA 设备从系统中消失六分钟后恢复", "the RDMA device is gone from the system for six minutes and comes back", 444,
+        Silent("rdma", _s(444), _s(450), subject="mlx5_0/1"), stops=_BROKEN | {"G4.2.7"},
+    ),
+    _fault(
         "rdma-down", "RDMA 端口断开五分钟", "the RDMA port is down for five minutes", 444,
         Word("rdma", "mlx5_0/1", "state", _s(444), _s(449), "DOWN"), stops=_BROKEN | {"G4.2.7"},
     ),
@@ -150,6 +162,10 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault(
         "read-only", "挂载点变为只读五分钟", "the mount is read-only for five minutes", 480,
         Word("space", "/mnt/fx100", "read_only", _s(480), _s(485), True), stops=_BROKEN,
+    ),
+    _fault(
+        "mount-broken", "挂载点五分钟内读取出错", "the file system answers with errors for five minutes", 480,
+        Word("space", "/mnt/fx100", "error", _s(480), _s(485), "Input/output error"), stops=_BROKEN,
     ),
     _fault(
         "engine-crash", "推理引擎崩溃并自行重启", "the engine crashes and comes back by itself", 350,
@@ -266,6 +282,14 @@ FAULTS: tuple[SoakFault, ...] = (
         "corrupt-block", "一个数据块与写入不一致", "one block is not what was written", 500,
         Result("verify", _s(490), 1, fio(84), "verify: bad header rand_seed 1, wanted 2 at file /mnt/fx100/verify offset 4096"), stops={"G4.4.1"}, late=10,
     ),
+    _fault(
+        "verify-cut", "一次校验超时，被提前结束", "a pass of fio verify is not over in its time and is ended", None,
+        Result("verify", _s(490), 128, fio(read=2**30), why="limit"), undecided={"G4.4.1"},
+    ),
+    _fault(
+        "verify-half", "一次校验只读回一半", "a pass of fio verify reads back half of what it wrote", None,
+        Result("verify", _s(490), 0, fio(read=2**30, wrote=2**31)), undecided={"G4.4.1"},
+    ),
     _fault("verify-fio-killed", "fio 被信号终止", "fio is killed in the middle of a pass and prints nothing", 500, Result("verify", _s(490), 137, ""), stops={"G4.4.1"}, late=10),
     _fault(
         "kv-file-changed", "一个 KV 文件内容改变", "one KV file is not what was stored", 514,
@@ -318,6 +342,10 @@ HARMLESS: tuple[SoakFault, ...] = (
 _FINE = frozenset(
     {
         "link-down",
+        "link-lower-down",
+        "port-gone",
+        "rdma-gone",
+        "mount-broken",
         "rdma-down",
         "engine-crash",
         "requests-fail",

@@ -144,6 +144,7 @@ class Result:
     status: int
     stdout: str
     stderr: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,12 @@ _TTFT = {8: 0.5, 16: 0.8, 32: 1.4}
 _TOOK = {"verify": 1200.0, "canary": 60.0, "kvfiles": 240.0, "restart": 240.0}
 
 
-def fio(error: int = 0) -> str:
-    """What fio prints of a verify pass; ``error`` 84 is a block that is not what was written."""
+def fio(error: int = 0, read: int = 8 * 2**30, wrote: int = 0) -> str:
+    """What fio prints of a verify pass; ``error`` 84 is a block that is not what was written. ``read``, ``wrote``: bytes."""
     table: dict[str, Any] = json.loads((Path(__file__).parents[1] / "load" / "fio-3.33.json").read_text("ascii"))
     table["jobs"][0] |= {"jobname": "verify", "error": error}
-    table["jobs"][0]["read"] |= {"io_bytes": 8 * 2**30, "total_ios": 8192}
+    table["jobs"][0]["read"] |= {"io_bytes": read, "total_ios": read // 2**20}
+    table["jobs"][0]["write"] |= {"io_bytes": wrote or read, "total_ios": (wrote or read) // 2**20}
     return json.dumps(table)
 
 
@@ -91,11 +92,11 @@ class Work:
             }  # fmt: skip
             yield at, name, begin
             end = at + _TOOK[_kind(name)]
-            status, stdout, stderr = 0, _PRINTS[_kind(name)], ""
+            status, stdout, stderr, why = 0, _PRINTS[_kind(name)], "", ""
             if results and end > results[0].at:
                 one = results.pop(0)
-                status, stdout, stderr = one.status, one.stdout, one.stderr
-            yield end, name, _ended(number, status, _TOOK[_kind(name)], "", stdout, stderr)
+                status, stdout, stderr, why = one.status, one.stdout, one.stderr, one.why
+            yield end, name, _ended(number, status, _TOOK[_kind(name)], why, stdout, stderr)
 
     def _client(self, load: dict[str, Any]) -> Iterator[Event]:
         name, number = str(load["name"]), 0

@@ -274,6 +274,21 @@ def test_a_model_that_lies_there_is_neither_laid_out_nor_removed() -> None:
     }
 
 
+def test_a_model_whose_folder_holds_links_to_its_files_is_read_through_them(tmp_path: Path) -> None:
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "main"
+    for folder in (blobs, snapshot):
+        folder.mkdir(parents=True)
+    for name in ("model 1.safetensors", "model-2.safetensors"):
+        (blobs / name).write_bytes(bytes(2**20))
+        (snapshot / name).symlink_to(f"../../blobs/{name}")
+    (snapshot / "gone").symlink_to("../../blobs/gone")
+    trial = cold(replace(HERE, path=str(tmp_path)), 2, GB, 2, 3, str(snapshot))
+    (load,) = (step for step in trial.steps if step.name == "load")
+    done = subprocess.run(load.probe.command(), shell=True, capture_output=True, text=True, check=True)
+    found = load.probe.parse(done.stdout)
+    assert (found.files, found.bytes) == (2, 2 * 2**20)
+
+
 def test_a_checkpoint_needs_the_time_when_it_was_durable() -> None:
     trial = checkpoint(HERE, 2, GB, 3)
     for text in ("", '{"fio version": "fio-3.33"}', "durable 1.00 2.00\ndurable 1.00 2.00\n"):

@@ -21,7 +21,7 @@ from tests.gates.harness import judge
 _CLAIMED = {
     "rack": "embedded", "campaign": "drafted", "pfc_priority": 3, "dscp": 26, "cnp_dscp": 48, "ecn": True,
     "mtu": 9000, "roce_mtu": 4096, "traffic_class": 106, "role": "baseline", "scratch": False, "unit": "vllm.service", "gds": True,
-    "peer_direct": True,
+    "peer_direct": True, "cache": {"size": "64 GB"},
     "value": "as agreed", "conforms": True, "by": "network team", "on": "2026-11-28",
 }  # fmt: skip
 EXAMPLE_KEYS = ROOT / "inventories" / "keys"

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Kvgate, Stored, started
+from kvgate import agreement as agreements
+from kvgate.codec import digest
+from kvgate.ledger.repository import Ledger
+from tests.cli.conftest import ROOT, Kvgate, Stored, started
+from tests.ledger.sample import begin
 
 
 def test_the_run_is_listed_and_shown_with_what_stopped_it(kvgate: Kvgate, stored: Stored) -> None:
@@ -93,3 +98,16 @@ def test_a_stored_run_is_judged_again_to_the_same_decision(stored: Stored) -> No
     again = started("judge", stored.run, "--evidence", stored.var / "evidence")
     assert again.returncode == 1, again.stderr
     assert "G1.2.9" in again.stdout
+
+
+def test_a_campaign_whose_inventory_holds_a_key_that_moved_is_still_shown(kvgate: Kvgate, tmp_path: Path) -> None:
+    """What an older version accepted stands in its ledger; a stricter rule must not hide the campaign."""
+    text = (ROOT / "inventories" / "example-fx100-mi308x.yaml").read_text("utf-8")
+    old = text.replace("\nserving:\n", "\nserving:\n  array_cache: 64 GB\n", 1)
+    url = f"sqlite:///{tmp_path / 'old.db'}"
+    with contextlib.closing(Ledger.open(url)) as book:
+        content = agreements.read().canonical()
+        begin(book, inventory=old, acceptance=content, acceptance_digest=digest(content))
+    shown = kvgate("status", "--ledger", url, "--json")
+    assert (shown.exit_code, "BadInput" in shown.stderr) == (0, False), shown.stderr
+    assert json.loads(shown.stdout)["campaign"] == "fx100"

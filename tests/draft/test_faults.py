@@ -69,3 +69,10 @@ def test_every_such_draft_can_be_read_by_the_inventory_s_own_reader(name: str) -
     assert not strict_yaml.parse(text, "draft").faults
     with pytest.raises(Exception, match="placeholder"):
         reader.parse(text)
+
+
+def test_the_array_s_memory_is_asked_of_the_vendor_and_of_nobody_else(healthy: dict[str, tuple[str, set[str]]]) -> None:
+    text, open_ = healthy["rocm"]
+    assert [where for where in open_ if where.endswith(".cache")] == ["hosts.fx100-a.cache"]
+    (line,) = [one for one in text.splitlines() if one.startswith("    cache:")]
+    assert all(words in line for words in ("{size: 0 B}", "{flushed: true}", "or delete the line", "# ask the vendor"))

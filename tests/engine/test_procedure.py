@@ -80,7 +80,7 @@ def site(tmp_path: Path) -> Site:
         shape="tp2", engine="vllm", engine_version="0.20.1", kind="lmcache-fs", store_version="0.4.4", chunk=64, header=0,
         model="tiny", model_path=str(tmp_path), config=str(tmp_path / "config.json"), kv_dtype="bf16", tensor_parallel=2,
         load_host="here", user="", evict="restart", ready=60.0, free=1.3, environment=("PYTHONHASHSEED",), may_differ=(),
-        array_cache=None, array_cache_flushed=False, prompt_tokens=TOKENS, output_tokens=8, requests=COUNT, rounds=1,
+        prompt_tokens=TOKENS, output_tokens=8, requests=COUNT, rounds=1,
         more_rounds=0, canaries=0, seed=11, sides=(side,),
     )  # fmt: skip
 

@@ -84,6 +84,11 @@ def test_one_that_will_not_stop_is_killed_in_the_end(tmp_path: Path) -> None:
     assert not Path(f"/proc/{number}").exists() or "Z" in Path(f"/proc/{number}/stat").read_text()
 
 
+def test_pages_of_workers_may_lie_below_the_engines_own_whatever_that_is() -> None:
+    for words, first in ((("--worker-port", "-1000"), 7111), (("--worker-port", "7201"), 7201), ((), 0)):
+        assert made(parsed(["--port", "8111", *words])).first_worker == first
+
+
 def test_what_a_modelled_device_reads_goes_by_the_folder_of_the_store_and_by_nothing_else(tmp_path: Path) -> None:
     rates = tmp_path / "devices"
     rates.write_text("/mnt/a 1e6\n/mnt/ab 2e6\n")

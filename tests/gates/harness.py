@@ -35,6 +35,7 @@ from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Answer, Batch, Command
 from kvgate.transport.batch import check
 from lab.inventory import text
+from lab.load.host import LoadHost
 from lab.rack import VirtualHost, build, driver, fingerprint, host_key
 
 
@@ -227,12 +228,13 @@ def judge(
     containers: bool = False,
     engine: str = "vllm",
     baseline: Mapping[tuple[str, str], Verdict] | None = None,
+    unused: Iterable[str] = (),
 ) -> Result:
     """Judge a gate on a virtual rack with faults; ``only`` is a regular expression of clause ids (faster while writing).
 
     ``inventory`` is another text to judge by than the order of that rack; ``nfs``: its nodes mount an export of the array too;
     ``tool`` is a load tool that it is ordered with, ``containers``: its engines are containers. ``baseline`` is what the gate
-    before measured; by default what a healthy rack gave there.
+    before measured; by default what a healthy rack gave there. ``unused`` are devices that nothing stands on: they may be written raw.
     """
     if baseline is None:
         baseline = measured_before(platform, nodes, tuple(concurrencies), tool, engine) if gate == "G3" else {}
@@ -243,8 +245,12 @@ def judge(
         driver=tool or driver(hosts.values()),
         containers=containers or any(host.containers for host in hosts.values()),
         engine=next(host.engine for host in hosts.values()),
+        untold=any(host.untold for host in hosts.values()),
     )
     rack = _rack(inventory or written)
+    for host in hosts.values():
+        if isinstance(host.machine.computed, LoadHost):
+            host.machine.computed.unused.update(unused)
     ask = Direct(hosts)
     verdicts: dict[Owed, Verdict] = {}
     terms = (clauses or agreement()).acceptance

@@ -10,7 +10,9 @@ from tests.gates.harness import Result, judge
 
 PLATFORMS = ("rocm", "ascend", "nvidia")
 #: Faults of the host itself show only over a real connection: tests/e2e.
-IN_ANSWERS = sorted(name for name, fault in every().items() if fault.edits or fault.load or fault.serving)
+IN_ANSWERS = sorted(
+    name for name, fault in every().items() if fault.edits or fault.load or fault.serving or fault.untold
+)
 #: The smallest experiment that every clause of G3 can be told from; the healthy rack makes the whole one.
 SMALL = (8,)
 

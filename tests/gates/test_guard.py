@@ -86,3 +86,23 @@ def test_a_disk_in_use_is_refused_by_its_guard_on_the_rack_and_nothing_is_writte
     result = judge(gate="G2", only=r"G2\.1\.13", inventory=SCRATCH)
     assert [verdict.outcome for verdict in result.verdicts.values()] == [Outcome.UNDECIDED]
     assert "condition: claim" in result.why("G2.1.13")[0]
+
+
+@pytest.mark.parametrize(
+    ("faults", "outcome"), [((), Outcome.PASS), (("local-random-writes-slow",), Outcome.STOP)], ids=["healthy", "slow"]
+)
+def test_a_raw_disk_that_is_steady_below_its_data_sheet_is_stopped(faults: tuple[str, ...], outcome: Outcome) -> None:
+    result = judge(faults, gate="G2", only=r"G2\.1\.13", inventory=SCRATCH, unused=["nvme0n1"])
+    (found,) = result.verdicts.values()
+    assert found.outcome is outcome, found
+    assert "operations/s (90% of" in str(found.required)
+    assert "the data sheet" in str(found.required)
+
+
+def test_a_raw_disk_whose_data_sheet_nobody_declared_is_undecided_with_the_key() -> None:
+    silent = SCRATCH.replace(", random_write: 180000 IOPS", "")
+    result = judge(gate="G2", only=r"G2\.1\.13", inventory=silent, unused=["nvme0n1"])
+    (found,) = result.verdicts.values()
+    assert found.outcome is Outcome.UNDECIDED
+    assert "declare 'random_write' in the 'sheet' of disk PHLN00000001" in str(found.note)
+    assert "operations/s" in str(found.measured)  # it was measured all the same

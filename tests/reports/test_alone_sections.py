@@ -21,7 +21,7 @@ from tests.serving.experiment import site
 
 
 def shown(*faults: str, lang: str = "en") -> list[Section]:
-    wanted = [alone(site(), site().arm(role), 8, 3) for role in ("local", "recompute")]
+    wanted = [alone(site(), site().arm(role), 8, 3, 1.0) for role in ("local", "recompute")]
     hosts = {host.name: host for host in build(2, "rocm", faults)}
     evidence = Evidence.create(Path(mkdtemp()), "run", {"gate": "G2"})
     tried = Trials(wanted, Virtual(hosts), Answers(evidence), "kvgate:test").run()

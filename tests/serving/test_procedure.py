@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from checks.block.memory import ArrayMemory
 from checks.parsers.df import Space
 from checks.parsers.model_config import parse as model
 from checks.probe import UnreadableOutput
@@ -88,11 +89,11 @@ def test_the_working_set_must_fit_with_room_to_spare() -> None:
 
 
 def test_the_array_must_not_keep_the_whole_working_set_in_its_own_memory() -> None:
-    small = site(array_cache=10**15)
+    small = site(memory=ArrayMemory(10**15))
     step = next(s for stage in cell(small, small.array, ASKED) for s in stage if s.name == "array: room")
     assert step.must is not None
     assert "own memory" in str(step.must(room(10**13)))
-    flushed = site(array_cache=10**15, array_cache_flushed=True)
+    flushed = site(memory=ArrayMemory(10**15, flushed=True))
     step = next(s for stage in cell(flushed, flushed.array, ASKED) for s in stage if s.name == "array: room")
     assert step.must is not None
     assert step.must(room(10**13)) is None

@@ -46,7 +46,7 @@ def on(hosts: dict[str, VirtualHost], trial: Trial[Any]) -> Measured[Any]:
 
 @cache
 def by_itself(role: str = "local") -> Measured[Alone]:
-    return made(alone(site(), site().arm(role), 8, 3))
+    return made(alone(site(), site().arm(role), 8, 3, 1.0))
 
 
 @cache
@@ -89,16 +89,47 @@ def test_the_prompts_of_a_baseline_are_asked_by_nobody_else() -> None:
     theirs = {one.local.client.prompts for one in both().facts}
     assert len(mine) == 3
     assert not mine & theirs
-    assert alone(where, where.local, 8, 3).key != trials.paired(where, 8).key
+    assert alone(where, where.local, 8, 3, 1.0).key != trials.paired(where, 8).key
 
 
 @pytest.mark.parametrize(
-    ("factors", "outcome"), [((1.0, 1.05, 1.10), PASS), ((1.0, 1.06, 1.13), UNDECIDED), ((1.0, 1.0, 0.5), UNDECIDED)]
+    ("factors", "outcome"),
+    [((1.0, 1.10, 1.05), PASS), ((1.0, 1.13, 1.06), UNDECIDED), ((1.0, 1.0, 0.5), UNDECIDED)],
 )
 def test_rounds_that_vary_are_no_baseline(factors: tuple[float, ...], outcome: Outcome) -> None:
     found = standing.stands(stretched(by_itself(), *factors), site(), ALONE)
     assert found.outcome is outcome
     assert "varies by" in str(found.measured)  # the variation is shown whatever it is
+
+
+@pytest.mark.parametrize(
+    ("factors", "outcome"),
+    [((1.0, 1.006, 1.012), PASS), ((1.0, 1.02, 1.04), UNDECIDED), ((1.0, 0.98, 0.96), UNDECIDED), ((1.0, 1.04, 1.02), PASS)],
+)  # fmt: skip
+def test_rounds_that_go_one_way_are_no_baseline_however_little_they_vary(
+    factors: tuple[float, ...], outcome: Outcome
+) -> None:
+    found = standing.stands(stretched(by_itself(), *factors), site(), ALONE)
+    assert found.outcome is outcome, found.note
+    if outcome is UNDECIDED:
+        assert "not at its level: each of 3 rounds" in str(found.note)
+        assert "no heat" in str(found.note)  # the cause is looked for here too
+
+
+@pytest.mark.parametrize(
+    ("factors", "more"), [((1.0, 1.001, 1.002), False), ((1.0, 1.02, 1.04), True), ((1.0, 1.03, 1.0), False)]
+)
+def test_more_rounds_are_made_while_they_go_one_way(factors: tuple[float, ...], more: bool) -> None:
+    trial = alone(site(), site().local, 8, 3, 1.0)
+    assert trial.enough is not None
+    assert trial.most == 6
+    assert trial.most_after(2) == 4  # what makes up for a void round is no more than before
+    rounds = stretched(by_itself(), *factors).facts
+    assert trial.enough(rounds) is not more
+    request = replace(rounds[2].arm.run.requests[0], ttft=None)
+    run = replace(rounds[2].arm.run, requests=(request, *rounds[2].arm.run.requests[1:]))
+    broken = (*rounds[:2], replace(rounds[2], arm=replace(rounds[2].arm, run=run)))
+    assert trial.enough(broken)  # it stands for nothing any more: not a minute more is spent on it
 
 
 def test_the_cause_of_rounds_that_vary_is_looked_for() -> None:
@@ -163,7 +194,7 @@ def test_an_arm_that_restores_is_no_measure_of_computing_anew() -> None:
 
 
 def test_a_failed_request_never_enters_a_baseline() -> None:
-    found = made(alone(site(), site().local, 8, 3), "baseline-request-dropped")
+    found = made(alone(site(), site().local, 8, 3, 1.0), "baseline-request-dropped")
     verdict = standing.stands(found, site(), ALONE)
     assert verdict.outcome is UNDECIDED
     assert not verdict.quantities
@@ -177,7 +208,7 @@ def test_one_round_whose_link_went_down_is_made_again() -> None:
     assert isinstance(computed, LoadHost)
     assert computed.serving is not None
     computed.serving.flaws = (Flaw("link-bounces", "local", rounds=(2,)),)
-    found = on(hosts, alone(site(), site().local, 8, 5))
+    found = on(hosts, alone(site(), site().local, 8, 5, 1.0))
     assert len(found.facts) == 5
     assert len(found.voided) == 1
     assert standing.stands(found, site(), ALONE).outcome is PASS

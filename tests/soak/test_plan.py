@@ -69,6 +69,17 @@ def test_the_serving_load_is_that_of_the_arm_on_the_array() -> None:
     assert all("client" not in loads(one) for host, one in found.items() if host != serving.load_host)
 
 
+def test_pages_of_the_arm_on_the_array_are_watched_unless_others_or_none_are_named() -> None:
+    rack = example("{}").rack
+    assert rack.serving is not None
+    (arm,) = [one for one in rack.serving.shapes[rack.serving.primary].arms.values() if one.role == "array"]
+    streams = planned("{}")[arm.host]["streams"]
+    assert streams["metrics"]["pages"] == [page for one in arm.instances for page in one.metrics]
+    other = "http://127.0.0.1:9/metrics"
+    assert planned(f"{{pages: {{{arm.host}: ['{other}']}}}}")[arm.host]["streams"]["metrics"]["pages"] == [other]
+    assert "metrics" not in planned(f"{{pages: {{{arm.host}: []}}}}")[arm.host]["streams"]
+
+
 def test_each_host_verifies_in_a_file_of_its_own_and_every_one_is_named(tmp_path: Path) -> None:
     one = "{{host: {0}, path: /mnt/fx100, size: 1 GB, rate: 1 MB/s}}"
     found = planned(f"{{verify: [{', '.join(one.format(host) for host in ('node-01', 'node-02', 'node-02'))}]}}")

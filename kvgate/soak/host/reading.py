@@ -110,7 +110,7 @@ def nvme(config: Config, tick: int) -> Values:
         inside = names(base)
         counts = [one for one in inside if one.endswith("_count")]
         # Who it is stands in every sample: the last one is compared with the first, and a name may come back as another.
-        found[name] = _files(base, ["state", "transport", "serial", "address", "subsysnqn", *counts])
+        found[name] = _files(base, ["state", "transport", "serial", "address", "subsysnqn", "cntrltype", *counts])
         for path in inside:
             if re.fullmatch(r"nvme\d+c\d+n\d+", path):
                 found[path] = _files(f"{base}/{path}", ["ana_state"])

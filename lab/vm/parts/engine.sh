@@ -13,22 +13,22 @@ for package in vllm-0.20.1 lmcache-0.4.4; do # what the process itself would imp
     mkdir -p "$folder"
     printf 'Metadata-Version: 2.1\nName: %s\nVersion: %s\n' "${package%-*}" "${package##*-}" >"$folder/METADATA"
 done
-unit() { # NAME PORT FIRST-WORKER STORE
-    store=${4:+--store $4}
+unit() { # NAME PORT STORE: the pages of its workers are a thousand below
+    store=${3:+--store $3}
     cat >"/etc/systemd/system/engine-$1.service" <<UNIT
 [Unit]
-Description=Stand-in for an engine whose KV lies on ${4:-nothing}
+Description=Stand-in for an engine whose KV lies on ${3:-nothing}
 [Service]
 WorkingDirectory=$place
 Environment=PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 LMCACHE_CONFIG_FILE=$place/$1.yaml
-ExecStart=/usr/bin/python3 -m lab.engine --model tiny --rank-bytes 256 --pace 1 --prefill 470 --devices $place/devices $store --port $2 --worker-port $3
+ExecStart=/usr/bin/python3 -m lab.engine --model tiny --rank-bytes 256 --pace 1 --prefill 470 --devices $place/devices $store --port $2 --worker-port -1000
 TimeoutStopSec=60
 UNIT
-    printf 'chunk_size: 256\nlocal_cpu: false\nremote_url: "fs://host:0%s"\n' "$4" >"$place/$1.yaml"
+    printf 'chunk_size: 256\nlocal_cpu: false\nremote_url: "fs://host:0%s"\n' "$3" >"$place/$1.yaml"
 }
-unit local 8101 7101 /mnt/nvme0/kv
-unit array 8102 7201 /mnt/fx100/kv
-unit recompute 8103 7301 ""
+unit local 8101 /mnt/nvme0/kv
+unit array 8111 /mnt/fx100/kv
+unit recompute 8121 ""
 mkdir -p /mnt/nvme0/kv /mnt/fx100/kv
 [ -d "$place/lab/engine/__pycache__" ] || python3 -m compileall -q "$place/lab"
 systemctl daemon-reload
