@@ -36,6 +36,7 @@ _SOAKS = click.option(
     envvar="KVGATE_SOAKS",
     help=speech.read("where soaks are collected"),
 )  # fmt: skip
+_SOAK = click.option("--soak", metavar="NAME", help=speech.read("this one, where several lie on the hosts"))
 _UNTOLD = 6
 _MOMENT = 2.0  # seconds of a look that reckoning may take
 
@@ -57,8 +58,8 @@ def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
         transport.close()
 
 
-def _known(control: Control) -> Store:
-    store = control.found()
+def _known(control: Control, name: str | None = None) -> Store:
+    store = control.found() if name is None else control.named(name)
     if store is None:
         raise NotAllowed(
             say(
@@ -124,11 +125,12 @@ def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, anew: bo
 )
 @_INVENTORY
 @_SOAKS
+@_SOAK
 @options.JSON
-def status(inventory: Path, soaks: Path, as_json: bool) -> None:
+def status(inventory: Path, soaks: Path, soak: str | None, as_json: bool) -> None:
     """Ask every host."""
     with _control(inventory, soaks) as control:
-        store = _known(control)
+        store = _known(control, soak)
         _say(store, control.status(store), ("running", "ended"), as_json=as_json)
 
 
@@ -142,11 +144,12 @@ def status(inventory: Path, soaks: Path, as_json: bool) -> None:
 )
 @_INVENTORY
 @_SOAKS
+@_SOAK
 @options.JSON
-def collect(inventory: Path, soaks: Path, as_json: bool) -> None:
+def collect(inventory: Path, soaks: Path, soak: str | None, as_json: bool) -> None:
     """Fetch what is new."""
     with _control(inventory, soaks) as control:
-        store = _known(control)
+        store = _known(control, soak)
         _say(store, control.collect(store), ("running", "ended", "vanished"), as_json=as_json)
 
 
@@ -162,11 +165,12 @@ def collect(inventory: Path, soaks: Path, as_json: bool) -> None:
 @click.option(
     "--remove", is_flag=True, help=speech.read("remove the soak's folders on the hosts once all of it is here")
 )
+@_SOAK
 @options.JSON
-def stop(inventory: Path, soaks: Path, remove: bool, as_json: bool) -> None:
+def stop(inventory: Path, soaks: Path, remove: bool, soak: str | None, as_json: bool) -> None:
     """End it and collect."""
     with _control(inventory, soaks) as control:
-        store = _known(control)
+        store = _known(control, soak)
         control.stop(store)
         told = control.collect(store)
         if remove:

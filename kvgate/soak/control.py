@@ -79,6 +79,20 @@ class Control:
             raise silent[0]
         return known
 
+    def named(self, name: str) -> Store:
+        """The soak of that name, which lies on a host or is known here. Raises NotAllowed where none is, CannotTell."""
+        rows, silent = self._lying()
+        if any(one.soak == name for one in rows):
+            return self._write_down(name, self._laid_out(name, rows), rows)
+        if (known := next((one for one in Store.all(self.root) if one.soak == name), None)) is not None:
+            return known
+        if silent:
+            raise silent[0]
+        names = sorted({one.soak for one in rows})
+        raise NotAllowed(
+            say("no host has the soak {soak}; there are: {names}", soak=name, names=", ".join(names) or say("none"))
+        )
+
     def attach(self, scale: float | None = None, *, anew: bool = False) -> tuple[Store, bool]:
         """The soak that runs, or a new one that is written down here; True where it is new. ``scale`` None: whatever runs, else 1.
 
@@ -302,6 +316,11 @@ def described(told: Told) -> Phrase:
     found, done = told.found, told.found.get("exit") or {}
     if told.error is not None:
         return told.error.phrase
+    if found.get("did") == "refused":
+        return say(
+            "did not begin: {other} runs there, begun by somebody else meanwhile. `kvgate soak stop --soak NAME` ends one of the two",
+            other=str(found.get("other")),
+        )
     if told.state == "running" and found.get("full"):
         return say(
             "runs (process {pid}, {unit}), and its journal has no room: {free} free; what it sees waits in memory. Make room, or collect",

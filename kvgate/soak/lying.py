@@ -70,7 +70,12 @@ def active(rows: Iterable[Lying]) -> str | None:
     """The soak that runs, or was killed and can be resumed. Raises NotAllowed for several: they load each other."""
     names = sorted({one.soak for one in rows if one.state in ("running", "vanished")})
     if len(names) > 1:
-        raise NotAllowed(say("several soaks run on this rack ({names}): stop all but one", names=", ".join(names)))
+        raise NotAllowed(
+            say(
+                "several soaks run on this rack ({names}) and load each other: `kvgate soak stop --soak NAME` ends one, until one is left",
+                names=", ".join(names),
+            )
+        )
     return names[0] if names else None
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,10 +16,10 @@ import pytest
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.gate.soaks import gather
 from kvgate.inventory import reader
-from kvgate.soak.control import Control
+from kvgate.soak.control import Control, described
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.local import LocalTransport
-from tests.soak.hosted import ask, kill
+from tests.soak.hosted import ask, kill, until
 
 HOSTS = ("array-a", "node-01")
 Begin = Callable[..., Store]
@@ -222,3 +225,48 @@ def test_what_was_not_collected_without_an_error_is_never_removed(control: Contr
     assert isinstance(told["node-01"].error, Damaged)
     assert [one.host for one in control.remove(store, list(told.values()))] == ["array-a"]
     assert place.exists()
+
+
+def test_of_two_soaks_that_run_each_can_be_ended_by_its_name(control: Control, begin: Begin, hosts: Path) -> None:
+    begin()
+    for host in HOSTS:  # a worker of before today did not look who else runs there
+        shutil.copytree(
+            hosts / "soak-t" / host, hosts / "soak-old" / host, ignore=shutil.ignore_patterns("*.json*", "*reserve")
+        )
+        text = (hosts / "soak-t" / host / "plan.json").read_text().replace('"soak-t"', '"soak-old"')
+        (hosts / "soak-old" / host / "plan.json").write_text(text)
+        subprocess.Popen(
+            [sys.executable, str(hosts / "soak-old" / host / "worker.pyz"), "run", str(hosts / "soak-old" / host)]
+        )
+    until(lambda: all(ask(hosts / "soak-old" / host, "status")["state"] == "running" for host in HOSTS))
+    with pytest.raises(NotAllowed, match=r"soak-old, soak-t.*`kvgate soak stop --soak NAME`"):
+        control.found()
+    with pytest.raises(NotAllowed, match="no host has the soak soak-x; there are: soak-old, soak-t"):
+        control.named("soak-x")
+    assert [one.state for one in control.stop(control.named("soak-old"))] == ["ended", "ended"]
+    found = control.found()
+    assert found is not None
+    assert found.soak == "soak-t"
+    assert [one.state for one in control.status(found)] == ["running", "running"]
+
+
+def test_of_two_that_start_at_once_one_runs_and_the_other_is_told(
+    control: Control, other: Control, hosts: Path
+) -> None:
+    mine, yours = control.attach(60), other.attach(60)  # neither sees the other's: nothing runs yet
+    assert mine[1]
+    assert yours[1]
+    with ThreadPoolExecutor(2) as pool:
+        jobs = [pool.submit(control.start, mine[0]), pool.submit(other.start, yours[0])]
+        told = [job.result() for job in jobs]
+    for host in HOSTS:
+        did = sorted(str(one.found["did"]) for answers in told for one in answers if one.host == host)
+        assert did == ["refused", "started"], host
+    refused = next(one for answers in told for one in answers if one.found["did"] == "refused")
+    assert "`kvgate soak stop --soak NAME`" in str(described(refused))
+    running = [
+        path.parent.parent.name
+        for path in hosts.glob("*/*/plan.json")
+        if ask(path.parent, "status")["state"] == "running"
+    ]
+    assert len(running) == len(HOSTS)

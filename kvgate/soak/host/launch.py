@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -70,10 +71,26 @@ def _free(folder: Path) -> int | None:
 
 
 def start(folder: Path) -> dict[str, Any]:
-    """Start the worker, or attach to the one that runs; one that vanished is resumed. ``did`` says which it was."""
-    before = status(folder)
-    if before["state"] in ("running", "ended"):
-        return {**before, "did": "attached"}
+    """Start the worker, or attach to the one that runs; one that vanished is resumed. ``did`` says which it was.
+
+    ``refused``: ``other`` runs on this host, and two would load each other; of two that are started at once one is.
+    """
+    base = folder.parent.parent
+    lock = os.open(str(base), os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = status(folder)
+        if before["state"] in ("running", "ended"):
+            return {**before, "did": "attached"}
+        for one in sorted(base.glob("*/%s/plan.json" % folder.name)):
+            if one.parent != folder and status(one.parent)["state"] == "running":
+                return {**before, "did": "refused", "other": one.parent.parent.name}
+        return _started(folder, before)
+    finally:
+        os.close(lock)
+
+
+def _started(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
     end_marked(mark_of(before))  # what a killed worker left running
     plan = small(folder / "plan.json")
     tried: list[str] = []
