@@ -253,7 +253,8 @@ def _gate_json(view: GateView) -> dict[str, Any]:
         "certificate": None if passed is None else passed.certified.state,
         "expires": None if view.expires is None else view.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "flaws": [_obstacle_json(flaw) for flaw in view.flaws],
-        "taken_back": None if view.taken is None else {"run": view.taken[0].run.id, "by": view.taken[1].run.id},
+        "taken_back": None if view.taken is None else view.taken[0].run.id,
+        "taken_back_by": None if view.taken is None else view.taken[1].run.id,
     }
 
 
