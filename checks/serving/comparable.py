@@ -21,7 +21,8 @@ REQUIRED = (
     "model.digest", "kv.dtype", "kv.chunk", "kv.hash_seed", "host.kernel", "host.driver", "accelerator.runtime",
 )  # fmt: skip
 
-_SHOWN = 8
+#: Differences that a remark names, and characters of a value in it.
+_SHOWN, _LONG = 8, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +124,9 @@ def comparable(local: Arm, array: Arm, declared: Collection[str] = ()) -> Verdic
     required = say("both arms alike but for where the KV cache lies")
     reasons = list(backends_fit(local, array))
     found = differences(local, array, declared)
-    reasons += [
-        say(
-            "{setting}: local {local}, array {array}",
-            setting=one.setting,
-            local=_told(one.local),
-            array=_told(one.array),
-        )
-        for one in found[:_SHOWN]
-    ]
+    for one in found[:_SHOWN]:
+        mine, theirs = beside(one)
+        reasons.append(say("{setting}: local {local}, array {array}", setting=one.setting, local=mine, array=theirs))
     if len(found) > _SHOWN:
         reasons.append(say("and {count} more settings", count=len(found) - _SHOWN))
     if reasons:
@@ -140,5 +135,19 @@ def comparable(local: Arm, array: Arm, declared: Collection[str] = ()) -> Verdic
     return Verdict.of(True, say("{count} settings read back are the same on both arms", count=count), required)
 
 
-def _told(value: str | None) -> Phrase | str:
-    return say("not told") if value is None else (value if len(value) <= 120 else f"{value[:117]}...")
+def beside(one: Difference) -> tuple[Phrase | str, Phrase | str]:
+    """Both sides as people read them; of long ones what lies around the first place where they differ."""
+    mine, theirs = one.local, one.array
+    start = 0
+    if mine is not None and theirs is not None and max(len(mine), len(theirs)) > _LONG:
+        unlike = (place for place, both in enumerate(zip(mine, theirs, strict=False)) if both[0] != both[1])
+        same = next(unlike, min(len(mine), len(theirs)))
+        start = max(0, mine.rfind(" ", 0, max(0, same - _LONG // 4)) + 1)
+    return _told(mine, start), _told(theirs, start)
+
+
+def _told(value: str | None, start: int) -> Phrase | str:
+    if value is None:
+        return say("not told")
+    text = f"...{value[start:]}" if start else value
+    return text if len(text) <= _LONG else f"{text[: _LONG - 3]}..."

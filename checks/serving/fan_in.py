@@ -15,7 +15,8 @@ from checks.phrase import Phrase, say
 from checks.probe import UnreadableOutput
 from checks.serving import around
 from checks.serving.cells import several
-from checks.serving.judging import cell, voided
+from checks.serving.comparable import beside, differences
+from checks.serving.judging import as_arm, cell, voided
 from checks.serving.limits import Limits
 from checks.serving.procedure import Asked, Stages, ended, evicted, measured, placed, populated, quiet, told, up, warmed
 from checks.serving.records import Run
@@ -111,6 +112,8 @@ def crowd(found: Together, site: Site, limit: Limit) -> Crowd | Phrase:
     for one in found.nodes:
         if faults := cell(one, site, found.concurrency, limit.cells).faults:
             return say("{node}: {why}", node=one.side.host, why=several(faults))
+    if (unlike := _unlike(found, site)) is not None:
+        return unlike
     spans = [_span(one.run) for one in found.nodes]
     low, high = max(start for start, _ in spans), min(end for _, end in spans)
     shortest = min(end - start for start, end in spans)
@@ -124,6 +127,21 @@ def crowd(found: Together, site: Site, limit: Limit) -> Crowd | Phrase:
         {one.side.host: _rate(one, low, high) for one in found.nodes},
         {one.side.host: _ttft(one.run, low, high) for one in found.nodes},
     )
+
+
+def _unlike(found: Together, site: Site) -> Phrase | None:
+    """The first setting in which a node's engines are not those of the first node: another engine gets another share."""
+    first = found.nodes[0]
+    for one in found.nodes[1:]:
+        for mine, theirs in zip(first.settings, one.settings, strict=True):
+            pair = as_arm(site, first, mine), as_arm(site, one, theirs)
+            for unlike in differences(*pair, site.may_differ)[:1]:
+                local, array = beside(unlike)
+                return say(
+                    "the engines are not alike, {setting}: {first} {local}, {node} {array}",
+                    setting=unlike.setting, first=first.side.host, local=local, node=one.side.host, array=array,
+                )  # fmt: skip
+    return None
 
 
 def _offset(run: Run) -> float:
@@ -196,12 +214,17 @@ def soon(
     told = _told(measured, site, limit)
     if isinstance(told, Phrase):
         return Verdict.undecided(told, required)
-    found = []
-    for one in told:
-        found += [no_later(one.ttfts, list(one.ttfts), local, most), alike_ttft(one.ttfts, list(one.ttfts), alike)]
-    lowest = worst(found)
-    last = told[-1].ttfts
-    each = tuple(Quantity(f"TTFT p50 of {node}", ttft, "s") for node, ttft in last.items() if ttft is not None)
+    found = [
+        (verdict, one.ttfts)
+        for one in told
+        for verdict in (
+            no_later(one.ttfts, list(one.ttfts), local, most),
+            alike_ttft(one.ttfts, list(one.ttfts), alike),
+        )
+    ]
+    lowest = worst([verdict for verdict, _ in found])
+    ttfts = next(ttfts for verdict, ttfts in found if verdict is lowest)  # of the round that decides
+    each = tuple(Quantity(f"TTFT p50 of {node}", ttft, "s") for node, ttft in ttfts.items() if ttft is not None)
     return replace(lowest, quantities=(*lowest.quantities, *each))
 
 

@@ -47,7 +47,11 @@ _SETTINGS = (
     """digests() { (cd "$root$model" && sha256sum -- config.json *.index.json 2>/dev/null; """
     """ls -l -- *.safetensors | awk '{ print $5, $9 }'); }; """
     "show argv argv; show environ vars; show config config; "
-    'py=$(argv | head -n 1); case $py in /*) ;; *) py=$(readlink "/proc/$pid/exe");; esac; '
+    # `python3` is looked up where its process found it: the link may be an environment's, whose packages its target does not know.
+    """interpreter() { case $1 in /*) echo "$1"; return;; */*) places=$(readlink "/proc/$pid/cwd");; """
+    """*) places=$(vars | sed -n 's/^PATH=//p');; esac; IFS=:; for one in $places; do """
+    """{ [ -e "$root$one/$1" ] || [ -L "$root$one/$1" ]; } && { echo "$one/$1"; return; }; done; readlink "/proc/$pid/exe"; }; """
+    'py=$(interpreter "$(argv | head -n 1)"); '
     'show packages nsenter -t "$pid" -m -- "$py" -I -c "$python"; show version curl -sS -f -m 10 --url "$url/version"; '
     'show kernel uname -sr; show driver driver; show runtime runtime_of; show model digests; echo "== end"'
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from checks.phrase import say
@@ -12,6 +13,8 @@ from kvgate.inventory.serving import Arm, Control, Serving, Shape
 from kvgate.inventory.strict_yaml import Document, Key
 
 _NETWORK = ("nfs", "nfs4")
+#: What the mount of an arm stands on: another one would be measured under its name.
+_LIES = {"local": "local", "array": "array", "reader": "array"}
 _HERE: Key = ("serving",)
 #: Tools that read prompts or count answers with a tokenizer of their own.
 _TOKENIZED = ("sglang-bench", "aiperf")
@@ -132,6 +135,9 @@ def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator
         if roles.count(role) != 1:
             found = say("{count} arms of role {role}", count=roles.count(role), role=role)
             yield document.fault((*place, "arms"), found, say("one arm of role local and one of role array"))
+    if roles.count("recompute") > 1:
+        found = say("{count} arms of role {role}", count=roles.count("recompute"), role="recompute")
+        yield document.fault((*place, "arms"), found, say("one at most"))
     if len({len(arm.instances) for arm in shape.arms.values()}) > 1:
         counts = ", ".join(f"{arm}: {len(one.instances)}" for arm, one in shape.arms.items())
         yield document.fault(
@@ -139,11 +145,14 @@ def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator
             say("different numbers of instances ({counts})", counts=counts),
             say("the same on every arm"),
         )
+    yield from _one_node(document, place, shape)
+    yield from _own_engines(document, place, shape)
     yield from _readers(document, place, shape, rack)
     stores: dict[tuple[str, str], str] = {}
     for arm_name, arm in shape.arms.items():
         here: Key = (*place, "arms", arm_name)
         yield from _arm(document, here, arm, shape, rack)
+        yield from _reached(document, here, arm, rack)
         if arm.store is not None:
             first = stores.setdefault((arm.host, arm.store), arm_name)
             if first != arm_name:
@@ -152,6 +161,40 @@ def _shape(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator
                     say("{store}, the store of {first} too", store=arm.store, first=first),
                     say("a folder of its own"),
                 )
+
+
+def _one_node(document: Document, place: Key, shape: Shape) -> Iterator[Fault]:
+    """Arms that are compared run on one node: two machines are never alike."""
+    array = next((arm for arm in shape.arms.values() if arm.role == "array"), None)
+    for name, arm in shape.arms.items():
+        if array is not None and arm.role != "reader" and arm.host != array.host:
+            found = say("{host}, and the arm of role array on {other}", host=arm.host, other=array.host)
+            yield document.fault((*place, "arms", name, "host"), found, say("one node for all arms that are compared"))
+
+
+def _own_engines(document: Document, place: Key, shape: Shape) -> Iterator[Fault]:
+    """One unit or container keeps its KV in one place: it cannot be two arms."""
+    taken: dict[tuple[str, str], str] = {}
+    for name, arm in shape.arms.items():
+        for index, one in enumerate(arm.instances):
+            engine = one.control.unit or one.control.container
+            if engine is None:
+                continue
+            first = taken.setdefault((arm.host, engine), name)
+            if first != name:
+                here: Key = (*place, "arms", name, "instances", index, "control")
+                found = say("{engine}, the engine of {first} too", engine=engine, first=first)
+                yield document.fault(here, found, say("a unit or container of its own for every arm"))
+
+
+def _reached(document: Document, here: Key, arm: Arm, rack: Rack) -> Iterator[Fault]:
+    """An endpoint of the host's own is asked on that host: from another one nothing, or another engine, would answer."""
+    asks = arm.host if arm.role == "reader" or rack.serving is None else rack.serving.load_host
+    for index, one in enumerate(arm.instances):
+        if asks != arm.host and re.match(r"http://(localhost|127\.|\[::1\])", one.endpoint):
+            found = say("{endpoint} of {host}, asked from {asks}", endpoint=one.endpoint, host=arm.host, asks=asks)
+            wanted = say("an address that {asks} reaches, or load_host: {host}", asks=asks, host=arm.host)
+            yield document.fault((*here, "instances", index, "endpoint"), found, wanted)
 
 
 def _readers(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterator[Fault]:
@@ -166,13 +209,6 @@ def _readers(document: Document, place: Key, shape: Shape, rack: Rack) -> Iterat
                 (*place, "arms", name, "host"), found, say("a node of its own for every arm that reads at once")
             )
         taken.setdefault(arm.host, name)
-        host = rack.hosts.get(arm.host)
-        mount = next((one for one in host.mounts if one.path == arm.mount), None) if host is not None else None
-        if mount is not None and below(mount) != "array":
-            found = say("{mount}, which does not lie on the array", mount=mount.path)
-            yield document.fault(
-                (*place, "arms", name, "mount"), found, say("a mount of the array for an arm of role reader")
-            )
 
 
 def _arm(document: Document, here: Key, arm: Arm, shape: Shape, rack: Rack) -> Iterator[Fault]:
@@ -186,7 +222,7 @@ def _arm(document: Document, here: Key, arm: Arm, shape: Shape, rack: Rack) -> I
             here, say("an arm of role {role} without mount or store", role=arm.role), say("mount: and store: below it")
         )
     else:
-        yield from _place(document, here, arm, arm.mount, arm.store, host)
+        yield from _place(document, here, arm, arm.mount, arm.store, host, rack)
     cards = host.accelerators if host is not None else None
     if cards is not None and shape.tensor_parallel * len(arm.instances) > cards.count:
         found = say(
@@ -209,11 +245,18 @@ def _arm(document: Document, here: Key, arm: Arm, shape: Shape, rack: Rack) -> I
         yield from _control(document, (*here, "instances", index, "control"), instance.control)
 
 
-def _place(document: Document, here: Key, arm: Arm, mount: str, store: str, host: Host | None) -> Iterator[Fault]:
-    if not store.startswith(mount.rstrip("/") + "/") or ".." in store.split("/"):
+def _place(
+    document: Document, here: Key, arm: Arm, mount: str, store: str, host: Host | None, rack: Rack
+) -> Iterator[Fault]:
+    plain = not {"", ".", ".."} & set(store.split("/")[1:])
+    if not store.startswith(mount.rstrip("/") + "/") or not plain:
         yield document.fault(
             (*here, "store"), store, say("a folder below {mount}: it is emptied between rounds", mount=mount)
         )
+    for held in _kept(rack, host):
+        if f"{held}/".startswith(store.rstrip("/") + "/"):
+            found = say("{store}, which holds {path}", store=store, path=held)
+            yield document.fault((*here, "store"), found, say("a folder for KV alone: it is emptied between rounds"))
     mounts = {one.path: one for one in host.mounts} if host is not None else {}
     if host is not None and mount not in mounts:
         yield document.fault(
@@ -226,6 +269,24 @@ def _place(document: Document, here: Key, arm: Arm, mount: str, store: str, host
     elif host is not None and (arm.role == "nfs") != (mounts[mount].filesystem in _NETWORK):
         found = say("{mount}, which is {filesystem}", mount=mount, filesystem=mounts[mount].filesystem)
         yield document.fault((*here, "mount"), found, say("nfs for an arm of role nfs, and for no other"))
+    elif host is not None and (wanted := _LIES.get(arm.role)) and below(mounts[mount]) != wanted:
+        lies = {
+            "array": say("{mount}, which does not lie on the array", mount=mount),
+            "local": say("{mount}, which does not lie on the node's own disk (arm: local)", mount=mount),
+        }[wanted]
+        owed = {
+            "array": say("a mount of the array for an arm of role {role}", role=arm.role),
+            "local": say("a mount with arm: local for the arm of role local"),
+        }[wanted]
+        yield document.fault((*here, "mount"), lies, owed)
+
+
+def _kept(rack: Rack, host: Host | None) -> list[str]:
+    """Paths of a host that no store may hold: what lies there is not KV, and would be removed."""
+    serving = rack.serving
+    model = [serving.model.path, serving.model.config] if serving is not None else []
+    places = [*(one.path for one in host.mounts), *(model)] if host is not None else model
+    return [one.rstrip("/") for one in places if one is not None and one != "/"]
 
 
 def _control(document: Document, place: Key, control: Control) -> Iterator[Fault]:

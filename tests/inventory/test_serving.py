@@ -18,6 +18,13 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "inventories").glob("example-*.ya
 TEXT = next(path for path in EXAMPLES if "mi308x" in path.name).read_text("utf-8")
 
 HOST = "  load_host: node-01\n"
+LOCAL = "role: local\n          host: node-01\n          mount: "
+ARRAY = "role: array\n          host: node-01\n          mount: "
+DISK, VOLUME = (f"/mnt/{name}\n          store: /mnt/{name}" for name in ("nvme0", "fx100"))
+ANEW = (
+    '{role: recompute, host: node-01, instances: [{endpoint: "http://127.0.0.1:8000", metrics: ["http://127.0.0.1:8000/metrics"], '
+    "control: {unit: anew.service}}]}"
+)
 
 
 def changed(old: str, new: str, count: int = 1) -> list[Fault]:
@@ -69,6 +76,18 @@ def test_an_arm_knows_its_host_and_role() -> None:
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0", "/mnt/nvme0"),
         ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/../etc", "/mnt/nvme0/../etc"),
         ("store: /mnt/nvme0/kv", "store: /var/lib/kv", "/var/lib/kv"),
+        ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/.", "/mnt/nvme0/."),
+        ("store: /mnt/nvme0/kv", "store: /mnt/nvme0//", "/mnt/nvme0//"),
+        ("store: /mnt/nvme0/kv", "store: /mnt/nvme0/./kv", "/mnt/nvme0/./kv"),
+        (LOCAL + DISK, LOCAL + VOLUME, "not lie on the node's own disk"),
+        (ARRAY + VOLUME, ARRAY + DISK, "not lie on the array"),
+        (LOCAL, LOCAL.replace("node-01", "node-02"), "node-02, and the arm of role array on node-01"),
+        ("role: recompute\n          host: node-01", "role: recompute\n          host: node-02", "node-02, and the arm of role array"),
+        ("load_host: node-01", "load_host: node-02", "http://127.0.0.1:8000 of node-01, asked from node-02"),
+        ("{unit: vllm-local.service}", "{unit: vllm-fx100.service}", "vllm-fx100.service, the engine of local too"),
+        ("{unit: vllm-recompute.service}", "{unit: vllm-local.service}", "vllm-local.service, the engine of local too"),
+        ("path: /models/Qwen", "path: /mnt/nvme0/kv/Qwen", "/mnt/nvme0/kv, which holds /mnt/nvme0/kv/Qwen"),
+        ("        recompute:\n", f"        anew: {ANEW}\n        recompute:\n", "2 arms of role recompute"),
         ("tensor_parallel: 8", "tensor_parallel: 16", "but node-01 has 8"),
         ("{unit: vllm-local.service}", "{unit: vllm-local.service, container: vllm}", "2 ways to start and stop"),
         ("{unit: vllm-local.service}", "{start: [run.sh]}", "one of start and stop"),

@@ -103,3 +103,17 @@ def test_many_differences_are_counted() -> None:
     assert "and 12 more settings" in str(comparable(LOCAL, array).note)
     long = replace(ARRAY, settings={**ARRAY.settings, "engine.version": "v" * 500})
     assert len(str(comparable(LOCAL, long).note)) < 300
+
+
+@pytest.mark.parametrize("place", [0, 40, 200, 400])
+def test_what_differs_in_long_arguments_stands_in_the_remark_wherever_it_is(place: int) -> None:
+    words = [f"--option-{number} {number}" for number in range(60)]
+    local, array = ([*words[: place // 8], f"--max-num-seqs {seqs}", *words[place // 8 :]] for seqs in (64, 256))
+    verdict = comparable(
+        replace(LOCAL, settings={**LOCAL.settings, "engine.arguments": " ".join(local)}),
+        replace(ARRAY, settings={**ARRAY.settings, "engine.arguments": " ".join(array)}),
+    )
+    mine, theirs = str(verdict.note).split(", array ")
+    assert "--max-num-seqs 64" in mine
+    assert "--max-num-seqs 256" in theirs
+    assert max(len(mine), len(theirs)) < 170

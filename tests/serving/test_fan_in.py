@@ -148,3 +148,28 @@ def test_without_a_number_of_the_local_disk_nobody_can_tell_whether_the_array_is
     verdict = fan_in.soon(Measured((found, found)), None, site(), limit(), 100.0, 1.5)
     assert verdict.outcome is UNDECIDED
     assert "G2" in str(verdict.note)
+
+
+def test_engines_that_are_not_alike_get_no_share_compared() -> None:
+    _, found = measured()
+    first, other = found.nodes
+    settings = tuple(
+        {**one, "engine.arguments": f"{one['engine.arguments']} --enforce-eager"} for one in other.settings
+    )
+    unlike = replace(found, nodes=(first, replace(other, settings=settings)))
+    assert judged(found, unlike) == (UNDECIDED, UNDECIDED)
+    told = str(fan_in.crowd(unlike, site(), limit()))
+    assert "engine.arguments" in told
+    assert "node-02" in told
+    assert isinstance(fan_in.crowd(unlike, site(may_differ=("engine.arguments",)), limit()), Crowd)
+
+
+def test_the_numbers_beside_a_verdict_are_those_of_the_round_that_decides() -> None:
+    _, found = measured()
+    slow = second(found, **starved(found.nodes[1].run, 3.0))
+    verdict = fan_in.soon(Measured((slow, found)), LOCAL, site(), limit(), 100.0, 1.5)
+    told = fan_in.crowd(slow, site(), limit())
+    assert isinstance(told, Crowd)
+    assert verdict.outcome is STOP
+    shown = {one.name: one.value for one in verdict.quantities}
+    assert shown["TTFT p50 of node-02"] == told.ttfts["node-02"]

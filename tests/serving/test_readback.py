@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
 import time
+import venv
 from dataclasses import replace
 from pathlib import Path
 
@@ -108,19 +110,13 @@ def test_an_ordered_fp8_is_not_answered_by_auto() -> None:
     assert any("kv.dtype" in str(fault) for fault in ordered(compared(told(), where), where))
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
-def test_the_script_reads_a_process_and_leaves_secrets_where_they_are(tmp_path: Path) -> None:
+def read_back(python: str, folder: Path, environment: dict[str, str]) -> tuple[str, int]:
+    """What the script tells of a process that listens, and the process's id."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    (tmp_path / "config.json").write_text("{}")
-    config = tmp_path / "lmcache.yaml"
-    config.write_text("chunk_size: 256\naccess_key: hush-3\n")
-    words = [
-        sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(tmp_path),
-    ]  # fmt: skip
-    environment = {**os.environ, "HF_TOKEN": "hush-1", "PYTHONHASHSEED": "0", "LMCACHE_CONFIG_FILE": str(config)}
-    process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = [python, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+    process = subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(200):
             with socket.socket() as probe:
@@ -128,17 +124,43 @@ def test_the_script_reads_a_process_and_leaves_secrets_where_they_are(tmp_path: 
                     break
             time.sleep(0.05)
         server = Server(f"http://127.0.0.1:{port}", (), "command")
-        line = settings(server, site(model_path=str(tmp_path))).command()
+        line = settings(server, site(model_path=str(folder))).command()
         text = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=True).stdout
     finally:
         process.kill()
         process.wait()
+    return text, process.pid
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+def test_the_script_reads_a_process_and_leaves_secrets_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    config = tmp_path / "lmcache.yaml"
+    config.write_text("chunk_size: 256\naccess_key: hush-3\n")
+    environment = {**os.environ, "HF_TOKEN": "hush-1", "PYTHONHASHSEED": "0", "LMCACHE_CONFIG_FILE": str(config)}
+    text, pid = read_back(sys.executable, tmp_path, environment)
     found = parse(text)
     if found.pid is None:
         pytest.skip("no ss on this machine to find the process by its port")
-    assert found.pid == process.pid
+    assert found.pid == pid
     assert "hush" not in text
     assert "HF_TOKEN=(secret)" in found.sections["environ"].text
     assert "access_key: (secret)" in found.sections["config"].text
     assert found.sections["argv"].text.splitlines()[1:3] == ["-m", "http.server"]
     assert compared(found, site())["kv.hash_seed"] == "0"
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nsenter") or not shutil.which("ss"), reason="needs root, nsenter and ss"
+)
+@pytest.mark.parametrize("argument", ["python3", "env/bin/python3", "{folder}/env/bin/python3"])
+def test_versions_are_those_of_the_environment_that_runs_the_engine(tmp_path: Path, argument: str) -> None:
+    """Not those of the interpreter that the environment links to, which may have another engine, or none."""
+    environment = tmp_path / "env"
+    venv.create(environment, symlinks=True)
+    (packages,) = (environment / "lib").glob("*/site-packages")
+    (packages / "vllm-0.20.1.dist-info").mkdir()
+    (packages / "vllm-0.20.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: vllm\nVersion: 0.20.1\n")
+    path = f"{environment / 'bin'}:{os.environ['PATH']}"
+    text, _ = read_back(argument.format(folder=tmp_path), tmp_path, {"PATH": path})
+    assert compared(parse(text), site())["engine.version"] == "0.20.1", text
