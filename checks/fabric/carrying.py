@@ -19,7 +19,7 @@ from checks.nic import counters as nics
 from checks.phrase import Phrase, beside, say
 from checks.roce.losses import ERRORS as ROCE
 from checks.roce.losses import counted_by
-from checks.statistics.steadiness import drift_percent
+from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.units import show_bytes
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -76,16 +76,29 @@ def as_fast_from_accelerators(
     )
 
 
-def answers_within(measured: Measured[Times], typical: float, p999: float, drift: float) -> Verdict:
-    """A single read is answered in time, typically and at 99.9 %, in microseconds, in the median of the rounds."""
+def answers_within(measured: Measured[Times], typical: float, p999: float, variation: float, drift: float) -> Verdict:
+    """A single read is answered in time, typically and at 99.9 %, in microseconds, in the median of the rounds.
+
+    The typical time may vary by ``variation`` percent from round to round; a tail of 20 reads varies by nature.
+    """
     required = say("typically at most {typical:g} us, {p999:g} us at 99.9 %", typical=typical, p999=p999)
     if len(measured.facts) < 2:
         return Verdict.undecided(say("{count} rounds, wanted at least 2", count=len(measured.facts)), required)
     times = [one.typical for one in measured.facts]
-    if untold := heading(drift_percent(times), drift, len(times), partial(cause, measured.around)):
-        return Verdict.undecided(untold, required)
     middle, late = (median([getattr(one, name) for one in measured.facts]) for name in ("typical", "p999"))
-    shown = say("typically {middle:.2f} us, {late:.2f} us at 99.9 %", middle=middle, late=late)
+    varies = variation_percent(times)
+    shown = say(
+        "typically {middle:.2f} us (rounds vary by {varies:.1f} percent), {late:.2f} us at 99.9 %",
+        middle=middle, varies=varies, late=late,
+    )  # fmt: skip
+    if varies > variation:
+        untold = say(
+            "the rounds vary by {variation:.1f} percent, wanted at most {most:g}: {cause}",
+            variation=varies, most=variation, cause=cause(measured.around),
+        )  # fmt: skip
+        return Verdict.undecided(untold, required, shown)
+    if going := heading(drift_percent(times), drift, len(times), partial(cause, measured.around)):
+        return Verdict.undecided(going, required, shown)
     quantities = (Quantity("typical latency", middle, "us"), Quantity("p99.9 latency", late, "us"))
     return Verdict.of(middle <= typical and late <= p999, shown, required, "us", measured.remarks(), quantities)
 

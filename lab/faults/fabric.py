@@ -36,6 +36,10 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", stops=frozenset({"G2.2.4"}), load=(Cable(latency=4.0),),
     ),
     Fault(
+        "fabric-latency-unsteady", "a single read of the node takes up to twice as long in one round as in another, and never too long",
+        "node-01", undecided=frozenset({"G2.2.4"}), load=(Cable(jitter=0.3),),
+    ),
+    Fault(
         "fabric-tail", "one read in a thousand of the node takes 40 us",
         "node-01", stops=frozenset({"G2.2.4"}), load=(Cable(tail=4.0),),
     ),

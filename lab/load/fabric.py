@@ -27,8 +27,8 @@ class Cable:
     """What is wrong with a host's port under load. ``runs`` are numbers of its client runs, empty for all.
 
     ``factor`` slows, ``decay`` slows each run by so much more, ``mtu`` is RoCE's in bytes, ``noise`` the relative deviation,
-    ``both`` slows only both directions at once,
-    ``card`` only accelerator memory. ``short`` is the share of its time that perftest ran. ``said`` replaces what the client prints
+    ``both`` slows only both directions at once, ``card`` only accelerator memory; ``jitter`` is what a typical latency
+    differs by. ``short`` is the share of its time that perftest ran. ``said`` replaces what the client prints
     and ``status`` how it ends. ``grows`` are counters that rise with each run; ``ecn`` and ``pause`` say what holds senders back.
     """
 
@@ -40,6 +40,7 @@ class Cable:
     both: float = 1.0
     card: float = 1.0
     latency: float = 1.0
+    jitter: float = 0.0
     tail: float = 1.0
     short: float = 1.0
     said: str = ""
@@ -162,7 +163,7 @@ def _head(title: str, mtu: int) -> str:
 
 
 def _latency(cable: Cable, run: int) -> str:
-    typical = 3.52 * cable.latency * (1 + 0.004 * (run % 3))
+    typical = 3.52 * cable.latency * (1 + (0.004 + cable.jitter) * (run % 3))
     tail = 9.87 * cable.latency * cable.tail
     heading = (
         " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]"

@@ -103,8 +103,19 @@ def test_accelerators_are_as_fast_as_the_host(card: float, wanted: Outcome) -> N
 )
 def test_a_read_is_answered_in_time(typical: float, late: float, wanted: Outcome) -> None:
     one = Times(typical, typical, late, ())
-    assert outcome(carrying.answers_within(Measured((one, one, one)), 6, 20, 0.5)) is wanted
-    assert outcome(carrying.answers_within(Measured((one,)), 6, 20, 0.5)) is Outcome.UNDECIDED
+    assert outcome(carrying.answers_within(Measured((one, one, one)), 6, 20, 5, 0.5)) is wanted
+    assert outcome(carrying.answers_within(Measured((one,)), 6, 20, 5, 0.5)) is Outcome.UNDECIDED
+
+
+def test_latencies_that_differ_from_round_to_round_are_not_told() -> None:
+    def rounds(*typical: float) -> Verdict:
+        return carrying.answers_within(Measured(tuple(Times(one, one, 10, ()) for one in typical)), 6, 20, 5, 0.5)
+
+    assert outcome(rounds(3.0, 3.1, 3.0)) is Outcome.PASS
+    verdict = rounds(3.0, 30.0, 3.0)  # the median alone would be in time
+    assert outcome(verdict) is Outcome.UNDECIDED
+    assert "wanted at most 5" in str(verdict.note)
+    assert "rounds vary by" in str(verdict.measured)
 
 
 @pytest.mark.parametrize(
