@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from checks.probe import UnreadableOutput
 from checks.soak.accounting import Account, account
+from checks.soak.asked import SERVING
 from checks.soak.causes import Outage
 from checks.soak.counters import Counted, counted
 from checks.soak.gauges import Clock, Gauge, clock, gauges, standing
@@ -16,9 +17,6 @@ from checks.soak.plan import Plan
 from checks.soak.requests import Requests, requests
 from checks.soak.sampling import Sampled, sampled
 from checks.soak.track import Break, Doing, Step, Track
-
-#: What the name of the serving load begins with.
-SERVING = "client"
 
 
 @dataclass(frozen=True)

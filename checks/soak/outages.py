@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from checks.soak.asked import answered
 from checks.soak.causes import RACK, SETTLING, Outage, Reach, explained
 from checks.soak.tables import Table
 from checks.soak.track import Doing, Track
@@ -26,19 +27,24 @@ _ENDED_WELL = frozenset({"limit", "stopped"})
 
 
 def scheduled(track: Track) -> tuple[tuple[float, float], ...]:
-    """Times that planned actions excuse: from their begin until they ended and were followed by a minute, at most ``within``."""
+    """Times that planned actions excuse, at most ``within``: from their begin until they ended, what is planned to run is there again,
+    and a request is answered again: an engine that was begun anew is a process at once, and loads its model for minutes."""
+    if "scheduled" not in track.known:
+        track.known["scheduled"] = tuple(_scheduled(track))
+    return track.known["scheduled"]
+
+
+def _scheduled(track: Track) -> Iterable[tuple[float, float]]:
     within = {load.name: load.within for load in track.plan.loads if load.scheduled}
-    found = []
     for one in track.loads:
         if one.what == "begin" and one.name in within:
-            number = one.fields.get("number")
+            number, until = one.fields.get("number"), one.at + within[one.name]
             ends = [
                 e.at for e in track.loads if e.name == one.name and e.what == "end" and e.fields.get("number") == number
             ]
-            end = min([one.at + within[one.name], *(at for at in ends if at <= one.at + within[one.name])])
-            healthy = _healthy_after(track, end)
-            found.append((one.at, min(one.at + within[one.name], max(end, healthy))))
-    return tuple(found)
+            end = min([until, *(at for at in ends if at <= until)])
+            there = min(until, max(end, _healthy_after(track, end)))
+            yield one.at, min(until, answered(track, there, until))
 
 
 def merged(windows: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:

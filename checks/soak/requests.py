@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from checks.parsers import kvgate_client
-from checks.parsers.kvgate_client import ClientRequest, ClientRun
-from checks.probe import UnreadableOutput
+from checks.soak.asked import Row, rows_of
 from checks.soak.causes import SETTLING
 from checks.soak.outages import gaps, merged, scheduled
 from checks.soak.tables import LINES
@@ -51,16 +48,16 @@ class Requests:
     untold: float = 0.0
 
 
-_Row = tuple[float, int, bool, float, float]
-
-
 def requests(track: Track, load: str) -> Requests | None:
     """Read the requests of a load; None where the journal holds none. Raises UnreadableOutput for what is no request."""
-    found = sorted([*_documents(track, load), *_lines(track, load)], key=lambda row: row[0])
+    found = rows_of(track, load)
     if not found:
         return None
     away = [*scheduled(track), *_booting(track, found)]
-    counted = [row for row in found if not any(begin <= row[0] <= end for begin, end in away)]
+    # A request that was under way when the engine was taken down failed for that, though it was made before.
+    counted = [
+        row for row in found if not any(begin - (0.0 if row[2] else row[3]) <= row[0] <= end for begin, end in away)
+    ]
     failed = [row[0] for row in counted if not row[2]]
     # Time in which nobody asked is an interruption, told as such: it is no slow hour of whoever would have answered.
     unasked = [(one.begin, one.end) for one in gaps(track) if one.detail == load]
@@ -77,7 +74,7 @@ def requests(track: Track, load: str) -> Requests | None:
     )
 
 
-def _booting(track: Track, rows: list[_Row]) -> Iterable[tuple[float, float]]:
+def _booting(track: Track, rows: list[Row]) -> Iterable[tuple[float, float]]:
     """From each reboot until somebody is answered again, at most as long as the policy passes over."""
     longest = max(SETTLING, track.plan.policy.longest)
     for one in track.breaks:
@@ -111,58 +108,7 @@ def _untold(track: Track, load: str) -> Iterable[tuple[float, float]]:
         yield begun, track.last
 
 
-def _lines(track: Track, load: str) -> Iterable[_Row]:
-    table = track.tables.get(LINES)
-    if table is None:
-        return
-    for place in np.flatnonzero(table.subject == load):
-        yield float(track.seconds[LINES][place]), *_line(str(table.texts["line"][place]))
-
-
-def _documents(track: Track, load: str) -> Iterable[_Row]:
-    """Requests of every whole document; times within it are real seconds since its begin."""
-    for one in track.loads:
-        text = one.fields.get("stdout")
-        if one.name != load or one.what != "end" or not isinstance(text, str) or not text.strip():
-            continue
-        run = kvgate_client.parse(text)
-        begun = one.at - run.seconds * track.plan.scale
-        for row in run.requests:
-            if row.status == "unfinished" and not _stuck(run, row):
-                continue
-            at = begun + (row.sent_s or 0.0) * track.plan.scale
-            well = row.status == "completed" and row.first_s is not None and row.sent_s is not None
-            ttft = row.first_s - row.sent_s if row.first_s is not None and row.sent_s is not None else np.nan
-            yield at, run.concurrency, well, ttft if well else np.nan, float(row.tokens_out or 0)
-
-
-def _stuck(run: ClientRun, row: ClientRequest) -> bool:
-    """Whether a request that was under way when its run was ended had waited for longer than any answer took, twice over."""
-    if row.sent_s is None:
-        return False  # it was never made
-    took = [one.last_s - one.sent_s for one in run.requests if one.last_s is not None and one.sent_s is not None]
-    return run.seconds - row.sent_s > 2 * max(took, default=0.0)
-
-
-def _line(text: str) -> tuple[int, bool, float, float]:
-    try:
-        table = json.loads(text)
-    except ValueError:
-        raise UnreadableOutput(f"a line of the load is no request: {text[:80]!r}") from None
-    status = table.get("status") if isinstance(table, dict) else None
-    concurrency = table.get("concurrency") if isinstance(table, dict) else None
-    if not isinstance(status, str) or not isinstance(concurrency, int):
-        raise UnreadableOutput(f"a line of the load has no status or concurrency: {text[:80]!r}")
-    if status != "completed":
-        return concurrency, False, np.nan, 0.0
-    ttft, tokens = table.get("ttft_s"), table.get("tokens")
-    for value in (ttft, tokens):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e9:
-            raise UnreadableOutput(f"a completed request has no times or tokens: {text[:80]!r}")
-    return concurrency, True, float(ttft), float(tokens)
-
-
-def _hours(rows: list[_Row], away: Iterable[tuple[float, float]], until: float) -> Iterable[Hour]:
+def _hours(rows: list[Row], away: Iterable[tuple[float, float]], until: float) -> Iterable[Hour]:
     if not rows:
         return
     data = np.array(rows, dtype=np.float64)

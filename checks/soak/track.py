@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class Track:
     """One host's soak. Seconds of the soak count from its begin. ``ended`` is why the worker ended, empty while it runs.
 
     ``gone``: it did not end, and its host said that it lives no more. ``renamed``: controllers that were connected anew within one boot.
+    ``known``: times that were worked out once and are asked again and again.
     """
 
     plan: Plan
@@ -62,6 +63,7 @@ class Track:
     boots: tuple[str, ...]
     gone: bool = False
     renamed: tuple[Renamed, ...] = ()
+    known: dict[str, tuple[tuple[float, float], ...]] = field(default_factory=dict, compare=False, repr=False)
 
 
 def gather(segments: Iterable[Segment]) -> tuple[list[Line], dict[str, Table]]:
