@@ -72,7 +72,10 @@ def test_a_stop_takes_back_its_own_gate_and_those_behind_it_only(site: Site) -> 
     stopped(site, "G3")
     assert counting(site) == ["G1", "G2"]
     assert "the PASS of G3 (attempt 1) no longer counts: attempt 2 came to STOP" in shown(site)
-    told = {row["gate"]: (row["taken_back"], row["taken_back_by"]) for row in status.as_json(view(site), Reader("en"))["gates"]}
+    told = {
+        row["gate"]: (row["taken_back"], row["taken_back_by"])
+        for row in status.as_json(view(site), Reader("en"))["gates"]
+    }
     passed, by = site.campaign().of("G3")
     assert told["G2"] == (None, None)
     assert told["G3"] == (passed.run.id, by.run.id)
