@@ -171,7 +171,7 @@ class GateRun:
             self.preview = self.prepared.preview(tests)
             self._terminal().plan(self.preview, sys.stdout)
             return True
-        signals.hold()
+        signals.hold(lines.interrupting())
         try:
             started = begin(self.prepared)
         except Refused as error:
@@ -202,10 +202,11 @@ class GateRun:
                 return True
             except pytest.exit.Exception as error:
                 self.session.ended = say("the run was ended by a plugin of pytest: {why}", why=str(error.msg))
-                raise
+                raise error.with_traceback(None) from None
             except signals.Interrupted as error:
                 self.session.ended = say("the run was ended by {signal}", signal=str(error))
-                raise
+                # pytest writes out the arguments of every frame it came through: of a large rack, for minutes.
+                raise error.with_traceback(None) from None
         if self.prepared.stored is not None and session.config.args == [str(gate_options.folder(self.session.gate))]:
             self._leave_open(self.session)
         return True

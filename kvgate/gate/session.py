@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # the database is loaded when a run begins, not with every py
 _GROUP, _AFTER = 512, 0.5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # pytest shows arguments of every frame: never a whole rack for each
 class GateTest:
     """One gate test on one subject: the callable and the names of its parameters."""
 
@@ -65,7 +65,7 @@ class GateTest:
         return {name: known.get(name, self.thing) for name in self.parameters}
 
 
-@dataclass
+@dataclass(repr=False)
 class GateSession:
     """Everything of one run. ``tests`` is what was collected; ``owed`` is what must be decided, whether collected or not."""
 

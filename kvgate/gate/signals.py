@@ -36,6 +36,7 @@ class _State:
 
     before: dict[signal.Signals, Any] = field(default_factory=dict)  # handlers that were there
     farewell: bytes | None = None  # last words while nothing is stored yet
+    answer: bytes = b""  # said at once when a signal comes later
     talk: int = -1  # standard error as it was, whatever captures it now
     waits: bool = False
     told: str = ""
@@ -62,8 +63,9 @@ def catch(farewell: str) -> bool:
     return True
 
 
-def hold() -> None:
-    """From now on something is stored: a signal ends the run at the next place where it waits or thinks."""
+def hold(answer: str = "") -> None:
+    """From now on something is stored: a signal is answered at once and ends the run at the next place where it waits or thinks."""
+    _STATE.answer = f"\n{answer}\n".encode() if answer else b""
     _STATE.farewell = None
 
 
@@ -121,6 +123,9 @@ def _note(number: int, frame: FrameType | None) -> None:
         os._exit(INTERRUPTED)
     if not _STATE.told:
         _STATE.told = name
+        if _STATE.answer:
+            with suppress(OSError):
+                os.write(_STATE.talk, _STATE.answer)
         if _STATE.waits:
             _end()
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kvgate.ledger.rows import RunHandle
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prepared:
     """Checked inputs of a run."""
 
@@ -178,7 +178,7 @@ def transport_for(inventory: Inventory) -> Transport:
     return SshTransport(hosts, inventory.rack.defaults)
 
 
-@dataclass
+@dataclass(repr=False)
 class Started:
     """A run that is written down and may look. Use as a context manager: closes connections and files at the end."""
 

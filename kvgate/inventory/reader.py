@@ -62,7 +62,7 @@ class Inventory:
 
 def read(path: FilePath) -> Inventory:
     """Read and check one inventory file. Raises BadInput with all faults, each with line and column."""
-    return _check(strict_yaml.read(path), path.parent)
+    return _check(strict_yaml.agreed(path), path.parent)
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:

@@ -72,6 +72,12 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
         )
 
 
+def interrupting() -> str:
+    """Return what is said at once when a signal comes: that it was heard, and what happens now."""
+    read = Reader(language())
+    return read("kvgate: interrupted; keeping what was answered, the run ends in a moment")
+
+
 def unsigned() -> str:
     """Return what a run without a signed start ticket is good for, and how to sign, in one line."""
     read = Reader(language())

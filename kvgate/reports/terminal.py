@@ -100,9 +100,15 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     )
 
 
+#: A word in single quotes, as shlex writes it.
+_QUOTED = r"'(?:[^']|'\"'\"')*'"
+
+
 def _abridged(command: str, walls: dict[str, str], times: int) -> str:
-    """Write a label for what is too long to be read again on every host: a script of ours, or the whole command."""
-    script = re.match(r"sh -c ('(?:[^']|'\"'\"')*')", command)
+    """Write a label for what is too long to be read again on every host: a script or program of ours, or the whole command."""
+    script = re.match(rf"sh -c ({_QUOTED})", command) or re.match(
+        rf"(python3 -c {_QUOTED} [0-9a-f]{{64}} \S+)", command
+    )
     if len(command) <= _WALL or (script is None and times == 1):
         return command
     wall = script[1] if script else command

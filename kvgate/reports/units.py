@@ -65,6 +65,8 @@ UNITS = {
     "% a round, where rounds go one way": say("percent a round, where rounds go one way"),
     "% of the load": say("percent of the load"),
     "requests a job": say("requests a job"),
+    "jobs": say("jobs"),
+    "share of the data sheet": say("share of the data sheet"),
     "share of the data sheet, on the local disk": say("share of the data sheet, on the local disk"),
     "share of the least of data sheet, array by itself and port": say(
         "share of the least of data sheet, array by itself and port"

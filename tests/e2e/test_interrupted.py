@@ -107,6 +107,25 @@ def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[.
     completed(site)
 
 
+def test_ctrl_c_is_answered_at_once_and_writes_no_rack_out(serve: Callable[..., Site], tmp_path: Path) -> None:
+    """pytest shows the arguments of every frame of an interrupt: of 25 hosts that took minutes, and nobody saw it."""
+    (tmp_path / "spelling.py").write_text(
+        "import sys\nfrom kvgate.inventory.base import Strict\n"
+        "def told(self):\n    print('A RACK IS WRITTEN OUT', file=sys.__stderr__)\n    return 'one'\n"
+        "Strict.__repr__ = told\n"
+    )
+    site = serve(edits=SLOW)
+    running = site.start("-p", "spelling", PYTHONPATH=str(tmp_path))
+    until(lambda: asking(site))
+    running.send_signal(signal.SIGINT)
+    output, _ = running.communicate(timeout=100)
+    assert running.returncode == 2, output
+    assert "A RACK IS WRITTEN OUT" not in output
+    assert output.count("kvgate: interrupted; keeping what was answered") == 1
+    assert output.index("kvgate: interrupted; keeping") < output.index("Interrupted: SIGINT")
+    assert site.runs()[0]["state"] == "interrupted"
+
+
 def test_ctrl_c_while_verdicts_are_made_keeps_those_that_were_made(serve: Callable[..., Site]) -> None:
     site = serve()
     running = site.start("-vv")

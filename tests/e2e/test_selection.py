@@ -140,3 +140,15 @@ def test_the_plan_names_every_command_with_host_and_level_and_contacts_nothing(s
     assert journal is not None
     assert f"{len(outcomes(passed.site.show(passed.id)))} verdicts owed" in text
     assert "on 2 hosts" in text
+
+
+def test_the_plan_of_load_tells_each_program_once_and_every_order_of_it(site: Site) -> None:
+    """One line a command that people can compare, not the packed client before every one of them."""
+    text = contacted_nothing(site, site.call(site.command("--plan", gate="G3")))
+    orders = [line for line in text.splitlines() if '"concurrency":' in line]
+    assert len(orders) > 20
+    assert max(map(len, orders)) < 2000
+    clients = [line for line in text.splitlines() if "base64" in line]
+    assert len(clients) == 1
+    label = clients[0].split()[0]
+    assert all(f" {label} " in line for line in orders)

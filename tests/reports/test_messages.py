@@ -134,3 +134,13 @@ def test_no_chinese_sentence_is_written_with_half_width_marks() -> None:
 
 def test_every_fault_of_the_lab_is_named_in_both_languages() -> None:
     assert set(chinese()) == set(every()), "lab/faults/chinese.yaml"
+
+
+#: Units that are written alike in every language.
+SYMBOLS = frozenset({"", "%", "°C", "B", "K", "GB/s", "GiB", "MiB", "h", "s", "ms", "us"})
+
+
+def test_every_unit_of_the_agreement_is_told_in_chinese() -> None:
+    units = {limit.unit for clause in agreement.read().acceptance.clauses.values() for limit in clause.limits.values()}
+    reader = Reader("zh")
+    assert not {unit for unit in units - SYMBOLS if reader.word(unit) == unit}
