@@ -80,7 +80,7 @@ def read(overlay: Path | None = None, standard: Path | None = None) -> Agreement
     acceptance = _document(standard or standard_file())
     if overlay is None:
         return Agreement(acceptance, ())
-    changes = strict_yaml.read(overlay)
+    changes = strict_yaml.agreed(overlay)
     found: list[Fault] = list(changes.faults)
     wanted: _Overlay | None = None
     try:

@@ -85,14 +85,18 @@ def _basis(ledger: Ledger, run: RunRecord, evidence: Evidence) -> Iterator[Findi
     """Agreement and inventory, as they were kept before anything was asked, against those that the ledger has for the run."""
     start = evidence.start
     then = agreements.stored(start.acceptance)
+    masked = "masked" in start.fields
     if then.digest != run.acceptance_digest:
         now = next((one for one in ledger.revisions(run.campaign) if one.digest == run.acceptance_digest), None)
+        there = None if now is None else agreements.stored(now.content).acceptance
+        changes = () if there is None else agreements.differences(then.acceptance, there)
         text = f"run {run.id} was judged by another agreement than the ledger says: a limit was changed after the fact"
-        if now is not None:
-            changes = agreements.differences(then.acceptance, agreements.stored(now.content).acceptance)
+        if changes:
             text += "; " + "; ".join(f"{one.clause} {one.what} {one.before} -> {one.after}" for one in changes[:_SHOWN])
+        elif there is not None:
+            text = f"run {run.id} was judged by an agreement of other words than the ledger has, though of the same numbers"
+            text += ": what looks like a secret in it was masked in the evidence" * masked
         yield Finding("limit", run.id, text)
-    masked = "masked" in start.fields
     if not masked and digest(start.inventory) != run.inventory_digest:
         yield Finding("inventory", run.id, f"run {run.id} went by another inventory than the ledger says")
 

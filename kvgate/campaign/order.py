@@ -183,6 +183,8 @@ def _missing(campaign: Campaign, gate: str) -> Obstacle:
     tried = campaign.of(gate)
     if not tried:
         why = say("{gate} was never run in campaign {campaign}", gate=gate, campaign=campaign.name)
+    elif (taken := campaign.taken_back(gate)) is not None:
+        why = taken_back(*taken)
     else:
         last = tried[-1]
         why = say(
@@ -192,6 +194,20 @@ def _missing(campaign: Campaign, gate: str) -> Obstacle:
             outcome=last.outcome.value,
         )
     return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate))
+
+
+def taken_back(passed: Attempt, by: Attempt) -> Phrase:
+    """Say why a PASS counts no more: a later STOP of its own gate, or of one that it stands on."""
+    if passed.run.gate == by.run.gate:
+        return say(
+            "the PASS of {gate} (attempt {attempt}) no longer counts: attempt {later} came to STOP",
+            gate=passed.run.gate, attempt=passed.run.attempt, later=by.run.attempt,
+        )  # fmt: skip
+    return say(
+        "the PASS of {gate} (attempt {attempt}) no longer counts: it stands on {before}, and attempt {later} at {before} came to "
+        "STOP after it: {gate} is to be run again",
+        gate=passed.run.gate, attempt=passed.run.attempt, before=by.run.gate, later=by.run.attempt,
+    )  # fmt: skip
 
 
 def _unsigned(attempt: Attempt) -> Obstacle:

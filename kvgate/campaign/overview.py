@@ -18,7 +18,10 @@ _SPOILED = frozenset({"changed", "agreement"})
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """One gate: its plan, its attempts, the PASS that counts or would count, and every reason why it does not."""
+    """One gate: its plan, its attempts, the PASS that counts or would count, and every reason why it does not.
+
+    ``taken`` is its newest PASS and the STOP that took it back, where no PASS counts.
+    """
 
     gate: str
     planned: Planned | None
@@ -26,6 +29,7 @@ class GateView:
     passed: Attempt | None
     expires: datetime | None
     flaws: tuple[Obstacle, ...]
+    taken: tuple[Attempt, Attempt] | None = None
 
     @property
     def spoiled(self) -> bool:
@@ -108,8 +112,9 @@ def _view(campaign: Campaign, gate: str, rack: Rack, agreement: str, at: datetim
     passed, flaws = next(((one, bad) for one, bad in judged if not bad), judged[0] if judged else (None, ()))
     plan = None if rack.calendar is None else rack.calendar.of(gate)
     return GateView(
-        gate, plan, tuple(campaign.of(gate)), passed, None if passed is None else passed.expires(rack), flaws
-    )
+        gate, plan, tuple(campaign.of(gate)), passed, None if passed is None else passed.expires(rack), flaws,
+        campaign.taken_back(gate),
+    )  # fmt: skip
 
 
 def _next(views: tuple[GateView, ...]) -> str | None:

@@ -20,6 +20,7 @@ from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.certificates.decision import Waiver
 from kvgate.errors import BadInput
 from kvgate.inventory import reader
+from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import Revision, RunRecord
@@ -57,8 +58,11 @@ class Attempt:
     @property
     def stopped(self) -> bool:
         """Whether it ends the campaign by itself: a STOP that nobody waived, or one that was seen before it ended early."""
-        if self.reopened is not None:
-            return False
+        return self.reopened is None and self.ended_in_stop
+
+    @property
+    def ended_in_stop(self) -> bool:
+        """Whether it takes back what passed before it: a STOP that nobody waived, reopened or not, or one seen before it ended early."""
         return self.outcome is Outcome.STOP or (not self.decided and self.stops > 0)
 
     def for_certificate(self) -> tuple[Waiver, ...]:
@@ -109,21 +113,33 @@ class Campaign:
         return [attempt for attempt in self.attempts if attempt.run.gate == gate]
 
     def passes(self, gate: str) -> list[Attempt]:
-        """Attempts that passed and that no later STOP of the same gate took back, newest first."""
-        found: list[Attempt] = []
-        for attempt in self.of(gate):
-            if attempt.decided and attempt.outcome is Outcome.STOP:
-                found.clear()
-            elif attempt.decided and attempt.outcome is Outcome.PASS:
-                found.insert(0, attempt)
-        return found
+        """Attempts that passed and that no later STOP, of the same gate or of one it stands on, took back; newest first."""
+        return [one for one in self._passed(gate) if self.taken_back_by(one) is None]
+
+    def _passed(self, gate: str) -> list[Attempt]:
+        return [one for one in reversed(self.of(gate)) if one.decided and one.outcome is Outcome.PASS]
+
+    def taken_back(self, gate: str) -> tuple[Attempt, Attempt] | None:
+        """The newest PASS of a gate where none counts any more, and the STOP that took it back."""
+        passed = self._passed(gate)
+        by = self.taken_back_by(passed[0]) if passed else None
+        return None if by is None else (passed[0], by)
+
+    def taken_back_by(self, attempt: Attempt) -> Attempt | None:
+        """The first later STOP of its gate or of one before it, which it stands on. A later PASS of those takes nothing back."""
+        under = GATES[: GATES.index(attempt.run.gate) + 1]
+        later = (one for one in self.attempts if one.run.seq > attempt.run.seq and one.run.gate in under)
+        return next((one for one in later if one.ended_in_stop), None)
 
     def stopping(self) -> list[Attempt]:
         """Attempts that keep the campaign ended. One whose gate passed in a later attempt does not: that was allowed to begin."""
         return [one for one in self.attempts if one.stopped and not self._passed_after(one)]
 
     def _passed_after(self, attempt: Attempt) -> bool:
-        return any(later.run.seq > attempt.run.seq for later in self.passes(attempt.run.gate))
+        """Looks at its own gate only: a STOP of a gate before it takes the PASS back, and does not revive this STOP."""
+        gate = attempt.run.gate
+        passed = (one for one in self._passed(gate) if one.run.seq > attempt.run.seq)
+        return any((by := self.taken_back_by(one)) is None or by.run.gate != gate for one in passed)
 
     def changed(self, attempt: Attempt, rack: Rack) -> list[Change]:
         """What of the rack is another now than in this attempt: by what is ordered now, and by who answered in later runs."""

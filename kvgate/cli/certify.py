@@ -109,6 +109,8 @@ def statement_of(
     at = standing.now()
     campaign = standing.read(book, run.campaign, Documents(book, run.campaign, trust, at))
     attempt = next(one for one in campaign.attempts if one.run.id == run.id)
+    if attempt.outcome is Outcome.PASS and (by := campaign.taken_back_by(attempt)) is not None:
+        raise NotAllowed(order.taken_back(attempt, by))
     allowed = campaign.days(attempt)
     if days is not None and days > allowed:
         raise NotAllowed(
@@ -126,11 +128,12 @@ def statement_of(
 
 
 def _previous(campaign: Campaign, run: RunRecord) -> Previous | None:
-    """Return the certificate of the gate before, a FINAL one first. Raises NotAllowed when there is none."""
+    """Return the certificate of the gate before that the run began on, a FINAL one first. Raises NotAllowed when there is none."""
     gate = order.before(run.gate)
     if gate is None:
         return None
-    kept = [one.certified for one in campaign.passes(gate) if one.certified.document is not None]
+    earlier = [one for one in campaign.passes(gate) if one.run.seq < run.seq]
+    kept = [one.certified for one in earlier if one.certified.document is not None]
     kept.sort(key=lambda one: one.state != "FINAL")
     if not kept or kept[0].document is None:
         raise NotAllowed(
@@ -208,6 +211,8 @@ def cosign(
         click.echo(line, err=True)
     if found.outcome is not Outcome.PASS or found.envelope is None or found.certificate is None:
         raise Unproven(_refusal(cert, found))
+    if found.certificate.predicate.decision == "PASS" and not without_ledger:
+        _still_counts(ledger, found.certificate, known)
     for line in shown.summary(found.certificate, read):
         click.echo(line, err=True)
     if without_evidence:
@@ -223,6 +228,16 @@ def cosign(
     state = examine(both.to_bytes(), Asked(signing.moment(None), known)).state
     click.echo(read("{state}, signed by {party} over the same bytes", state=state, party=party), err=True)
     click.echo(cert)
+
+
+def _still_counts(ledger: str, about: Certificate, trust: Trust | None) -> None:
+    """Raises NotAllowed for a PASS that a later STOP of its gate, or of a gate before it, took back."""
+    said = about.predicate
+    with contextlib.closing(Ledger.open(ledger, write=False)) as book:
+        campaign = standing.read(book, said.campaign, Documents(book, said.campaign, trust, standing.now()))
+    for attempt in campaign.attempts:
+        if attempt.run.id == said.run and (by := campaign.taken_back_by(attempt)) is not None:
+            raise NotAllowed(order.taken_back(attempt, by))
 
 
 def _refusal(cert: Path, found: Examination) -> Phrase:

@@ -16,7 +16,7 @@ from checks.probe import Probe
 from checks.roce.probes import links
 from kvgate.draft.form import AGREED, Entry, Known, Leaf, Open, Remark
 from kvgate.draft.look import Looked
-from kvgate.evidence.mask import Masker
+from kvgate.mask import Masker
 
 #: Words of the kernel command line that belong to one machine's boot, not to an agreement.
 _BOOT = re.compile(

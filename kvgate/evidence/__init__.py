@@ -2,7 +2,6 @@
 
 from kvgate.codec import Seal
 from kvgate.evidence.check import EvidenceCheck, check_folder
-from kvgate.evidence.mask import Masker
 from kvgate.evidence.record import (
     AskedProbe,
     Stored,
@@ -13,6 +12,7 @@ from kvgate.evidence.record import (
     seq_of,
 )  # fmt: skip
 from kvgate.evidence.store import Evidence
+from kvgate.mask import Masker
 
 __all__ = [
     "AskedProbe", "Evidence", "EvidenceCheck", "Masker", "Seal", "Stored", "StoredAnswer", "StoredBatch", "StoredFailure",

@@ -20,7 +20,6 @@ from kvgate.evidence.blobs import Blobs, merkle_root
 from kvgate.evidence.check import EvidenceCheck, check_folder
 from kvgate.evidence.durable import flush_folder, unwritable
 from kvgate.evidence.journal import Journal
-from kvgate.evidence.mask import Masker
 from kvgate.evidence.packing import pack, reference, references, unpack
 from kvgate.evidence.record import (
     AskedProbe,
@@ -32,6 +31,7 @@ from kvgate.evidence.record import (
     read_question,
 )  # fmt: skip
 from kvgate.evidence.surroundings import surroundings
+from kvgate.mask import Masker
 from kvgate.transport.base import Answer, Batch
 
 __all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure", "unbegun"]

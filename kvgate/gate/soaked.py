@@ -17,10 +17,10 @@ from checks.probe import Probe, UnreadableOutput
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
 from kvgate.errors import CannotTell, KvgateError, Unreadable
-from kvgate.evidence.mask import MASK
 from kvgate.evidence.store import AskedProbe, Evidence, StoredAnswer, StoredFailure
 from kvgate.gate.answers import Answers
 from kvgate.gate.collect import replay
+from kvgate.mask import MASK
 from kvgate.transport.base import Answer, Batch
 
 #: One segment as it was collected from the host.

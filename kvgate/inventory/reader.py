@@ -67,7 +67,7 @@ def read(path: FilePath) -> Inventory:
         "the inventory of a rack; to write a first one from its hosts: kvgate inventory draft HOST... -o {file}",
         file=shlex.quote(str(path)),
     )
-    return _check(strict_yaml.read(path, absent), path.parent)
+    return _check(strict_yaml.agreed(path, absent), path.parent)
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:

@@ -21,6 +21,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from checks.phrase import Phrase, say
 from kvgate.errors import BadInput, Fault, because
 from kvgate.inventory.syntax import complaint
+from kvgate.mask import Masker
 
 Key = tuple[str | int, ...]
 _LIMIT_BYTES = 4 * 2**20
@@ -88,6 +89,23 @@ def read(path: FilePath, absent: Phrase | None = None) -> Document:
     if len(raw) > _LIMIT_BYTES:
         raise _whole(file, say("more than {count} bytes", count=_LIMIT_BYTES), say("a smaller file"))
     return parse(text, file)
+
+
+def agreed(path: FilePath, absent: Phrase | None = None) -> Document:
+    """Read a file that evidence must keep word for word: what looks like a secret is a fault too. Raises BadInput."""
+    document = read(path, absent)
+    document.faults += _secrets(document)
+    return document
+
+
+def _secrets(document: Document) -> Iterator[Fault]:
+    """What looks like a secret, without repeating it: evidence would mask it, and would keep another text than was agreed."""
+    wanted = say(
+        "nothing that looks like one, in comments too: evidence keeps no secret, and a document that it does not keep word for word "
+        "can never be certified; write it otherwise, or leave it out"
+    )
+    for line, column in Masker().places(document.text):
+        yield Fault(document.file, line, column, "text", say("what looks like a secret"), wanted)
 
 
 def _content(path: FilePath) -> bytes | None:

@@ -13,6 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from checks.verdict import Outcome
+from kvgate.campaign import order
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
@@ -109,6 +110,8 @@ def _state(view: GateView, found: Overview, read: Reader) -> Sentence:
             return Sentence(read("not run yet; it was planned until {day}", day=str(view.planned.end)))
         return Sentence(read("not run yet"))
     last = view.attempts[-1]
+    if view.taken is not None:
+        return Sentence(read.phrase(order.taken_back(*view.taken)), style=STYLE[Outcome.STOP])
     count, outcome = len(view.attempts), _outcome(last, read)
     if count == 1:
         return Sentence(read("no PASS in one attempt; it came to {outcome}", outcome=outcome))
@@ -250,6 +253,8 @@ def _gate_json(view: GateView) -> dict[str, Any]:
         "certificate": None if passed is None else passed.certified.state,
         "expires": None if view.expires is None else view.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "flaws": [_obstacle_json(flaw) for flaw in view.flaws],
+        "taken_back": None if view.taken is None else view.taken[0].run.id,
+        "taken_back_by": None if view.taken is None else view.taken[1].run.id,
     }
 
 

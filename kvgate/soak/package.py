@@ -26,7 +26,7 @@ def worker() -> bytes:
     for one in sorted(folder.iterdir(), key=lambda one: one.name):
         if one.name.endswith(".py"):
             texts[f"kvgate_worker/{one.name}"] = one.read_text("utf-8")
-    texts["kvgate_worker/mask.py"] = (files("kvgate.evidence") / "mask.py").read_text("utf-8")
+    texts["kvgate_worker/mask.py"] = (files("kvgate") / "mask.py").read_text("utf-8")
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as file:
         for name, text in texts.items():

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from checks.load import running
-from kvgate.evidence.mask import Masker
+from kvgate.mask import Masker
 from tests.soak.hosted import CHEAP, ask, events, kill, lay_out, lines, plan, ticks, until
 
 
