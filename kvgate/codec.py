@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, plain, say
 from checks.verdict import Outcome, Quantity, Verdict
 
 #: What stands in for characters that no text column and no terminal can hold: NUL and lone surrogates.
@@ -63,11 +63,19 @@ def parse_json(
         decoded = text if isinstance(text, str) else text.decode("utf-8")
         return json.loads(decoded, object_pairs_hook=unique, parse_constant=constant, parse_int=_bounded)
     except UnicodeDecodeError as error:
-        raise ValueError(f"it is no UTF-8 text (byte {error.start})") from None
+        raise ValueError(say("it is no UTF-8 text (byte {number})", number=error.start)) from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"it is no JSON (line {error.lineno}, column {error.colno})") from None
+        raise ValueError(
+            say("it is no JSON (line {line}, column {column})", line=error.lineno, column=error.colno)
+        ) from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError(say("it is nested too deep")) from None
+
+
+def why(error: ValueError) -> Phrase:
+    """What a ValueError of this module says, in the reader's language."""
+    said = error.args[0] if error.args else ""
+    return said if isinstance(said, Phrase) else plain(str(error))
 
 
 def json_kind(value: object) -> Phrase:

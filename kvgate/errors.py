@@ -51,6 +51,10 @@ class Refused(KvgateError):
     """Refused before any host was contacted."""
 
 
+#: Where a fault lies that is at no key.
+_WHOLE = {"syntax": say("syntax"), "file": say("file")}
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
     """One fault of an input file. Line and column count from 1; 0 means the file as a whole."""
@@ -69,7 +73,7 @@ class Fault:
         return say(
             "{place}: {where}: found {found}, wanted {wanted}",
             place=place,
-            where=self.where,
+            where=_WHOLE.get(self.where, plain(self.where)),
             found=plain(self.found),
             wanted=plain(self.wanted),
         )

@@ -134,6 +134,7 @@ def _gate(config: pytest.Config) -> str | None:
         if inside:
             raise Refused(say("{path} is a gate: run it as pytest -m G1 --inventory FILE", path=str(inside[0])))
         if given := _given(config):
+            gate_options.refuse_other_gate(config.getoption("markexpr") or "")
             raise Refused(
                 say(
                     "found --{given} and no gate that it is for, wanted a gate: pytest -m G1 --inventory FILE",

@@ -16,6 +16,8 @@ from checks.soak.track import Doing, Track
 #: What the name of the serving load begins with.
 SERVING = "client"
 
+_BEFORE = 1e-3  # seconds: the request that is answered belongs to the time that counts
+
 #: One request: second of the soak, concurrency, whether it was answered whole, seconds to the first token, tokens. Of one that failed,
 #: in place of the seconds to the first token, those of the soak in which it may have been under way: nobody tells when it failed.
 Row = tuple[float, int, bool, float, float]
@@ -28,9 +30,10 @@ def rows_of(track: Track, load: str) -> list[Row]:
 
 
 def answered(track: Track, after: float, until: float) -> float:
-    """When the engine answers again: the first request from ``after`` on that was answered, at most ``until``.
+    """When the engine answers again: just before the first request from ``after`` on that was answered, at most ``until``.
 
-    ``after`` itself where nobody asked meanwhile, or what was asked cannot be read: then nothing tells that it does not answer.
+    ``after`` itself where the first request is answered, nobody asked meanwhile, or what was asked cannot be read: then nothing
+    tells that it does not answer.
     """
     found: list[Row] = []
     for load in {one.name for one in track.plan.loads if one.name.startswith(SERVING)}:
@@ -42,9 +45,9 @@ def answered(track: Track, after: float, until: float) -> float:
         except UnreadableOutput:
             continue
     rows = sorted(row for row in found if after <= row[0] <= until)
-    if not rows:
+    if not rows or rows[0][2]:
         return after
-    return next((row[0] for row in rows if row[2]), until)
+    return next((row[0] - _BEFORE for row in rows if row[2]), until)
 
 
 def _lines(track: Track, load: str, begin: float, end: float) -> Iterable[Row]:

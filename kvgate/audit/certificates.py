@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -49,6 +50,26 @@ class Held:
     document: str
     certificate: Certificate
     anchor: bool
+
+
+def strange(ledger: Ledger, folder: Path) -> bool:
+    """Whether the documents of a folder name runs and the ledger has none of them: another ledger's, or all were deleted."""
+    runs: set[str] = set()
+    for path in sorted(folder.glob("*.json")):
+        with suppress(Refused, OSError):
+            runs |= _named(envelopes.load(path).statement().get("predicate"))
+    return bool(runs) and runs.isdisjoint(run.id for run in ledger.runs())
+
+
+def _named(predicate: object) -> set[str]:
+    """Runs that a document is about: its own, earlier attempts, stops that it reopens."""
+    if not isinstance(predicate, dict):
+        return set()
+    parts = [predicate]
+    for name in ("attempts", "stops"):
+        listed = predicate.get(name)
+        parts += [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    return {run for part in parts if isinstance(run := part.get("run"), str)}
 
 
 def gathered(ledger: Ledger, folder: Path | None, anchors: Sequence[Path]) -> Iterator[Source]:

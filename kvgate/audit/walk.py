@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kvgate.audit import evidence, stoploss
-from kvgate.audit.certificates import Weighing, gathered
+from kvgate.audit.certificates import Weighing, gathered, strange
 from kvgate.audit.deviations import Deviations
 from kvgate.certificates.trust import Trust
 from kvgate.errors import Damaged
@@ -29,14 +29,19 @@ class Counts:
     blobs: int = 0
     certificates: int = 0
     head: tuple[int, str] = field(default=(0, ""))
+    elsewhere: Path | None = None  # folder of certificates that share no run with the ledger: not weighed
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What to look at besides the ledger. ``root`` is where runs lie; None: where the ledger says."""
+    """What to look at besides the ledger. ``root`` is where runs lie; None: where the ledger says.
+
+    ``guessed``: nobody named the folder of certificates and it does not lie beside the ledger; it may be another one's.
+    """
 
     root: Path | None = None
     certificates: Path | None = None
+    guessed: bool = False
     anchors: Sequence[Path] = ()
     trust: Trust | None = None
 
@@ -70,7 +75,10 @@ def walk(ledger: Ledger, asked: Asked, counts: Counts, progress: Progress) -> It
     except Damaged as error:
         yield Finding("row", "ledger", str(error))
     weighing = Weighing(ledger, asked.trust, deviations)
-    for source in gathered(ledger, asked.certificates, asked.anchors):
+    folder = asked.certificates
+    if asked.guessed and folder is not None and strange(ledger, folder):
+        counts.elsewhere, folder = folder, None
+    for source in gathered(ledger, folder, asked.anchors):
         counts.certificates += 1
         try:
             yield from weighing.look(source)

@@ -138,14 +138,16 @@ def _open(attempt: Attempt) -> Obstacle:
 def _stopped(attempt: Attempt) -> Obstacle:
     run = attempt.run
     if attempt.decided:
+        many = say("{count} clause", count=1) if attempt.stops == 1 else say("{count} clauses", count=attempt.stops)
         why = say(
-            "the campaign ended with the STOP of {gate} (attempt {attempt}, run {run}, {count} clauses)",
-            gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
+            "the campaign ended with the STOP of {gate} (attempt {attempt}, run {run}, {many})",
+            gate=run.gate, attempt=run.attempt, run=run.id, many=many,
         )  # fmt: skip
     else:
+        many = say("{count} verdict", count=1) if attempt.stops == 1 else say("{count} verdicts", count=attempt.stops)
         why = say(
-            "attempt {attempt} at {gate} (run {run}) ended early after {count} verdicts had come to STOP: that counts as a STOP",
-            gate=run.gate, attempt=run.attempt, run=run.id, count=attempt.stops,
+            "attempt {attempt} at {gate} (run {run}) ended early after {many} had come to STOP: that counts as a STOP",
+            gate=run.gate, attempt=run.attempt, run=run.id, many=many,
         )  # fmt: skip
     if (held := _held(attempt)) is not None:
         return Obstacle("stopped", joined([why, held]), _make_it_count(attempt))

@@ -6,8 +6,9 @@ import base64
 import binascii
 from collections.abc import Mapping
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from kvgate.codec import canonical, json_kind, parse_json
+from kvgate.codec import why as told
 from kvgate.errors import Unproven
 
 #: Whole numbers that every JSON reader keeps exactly; JavaScript rounds those beyond (RFC 8259, section 6).
@@ -37,12 +38,12 @@ def exact(data: bytes, what: str) -> dict[str, object]:
     return found
 
 
-def parse(data: bytes, what: str) -> dict[str, object]:
+def parse(data: bytes, what: Phrase | str) -> dict[str, object]:
     """Read one JSON object in any layout. Raises Unproven for what is none, for a key that stands twice, and for NaN."""
     try:
         found = parse_json(data, _unique, _none)
     except ValueError as error:
-        raise Unproven(say("{what} cannot be read: {why:.200}", what=what, why=str(error))) from None
+        raise Unproven(say("{what} cannot be read: {why:.200}", what=what, why=told(error))) from None
     if not isinstance(found, dict):
         raise Unproven(say("{what} is {kind}, wanted a JSON object", what=what, kind=json_kind(found)))
     return found
@@ -72,12 +73,12 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) != len(pairs):
         twice = next(name for place, (name, _) in enumerate(pairs) if name in dict(pairs[:place]))
-        raise ValueError(f"the key {twice!r:.60} stands twice")
+        raise ValueError(say("the key {name!r:.60} stands twice", name=twice))
     return found
 
 
 def _none(word: str) -> object:
-    raise ValueError(f"found {word}, wanted a number")
+    raise ValueError(say("found {word}, wanted a number", word=word))
 
 
 def _plain(value: object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from checks.phrase import say
+from checks.phrase import Phrase, say
 from kvgate.certificates import canonical
 from kvgate.certificates.keys import SIGNATURE, Signer
 from kvgate.codec import digest, first_bytes
@@ -83,7 +83,7 @@ def pae(payload: bytes, payload_type: str = PAYLOAD_TYPE) -> bytes:
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
-def read(data: bytes, what: str = "the envelope") -> Envelope:
+def read(data: bytes, what: Phrase | str = "the envelope") -> Envelope:
     """Read an envelope strictly; its payload must be a canonical JSON object too. Raises Unproven with the reason.
 
     The layout of the envelope itself is free (no signature covers it); nothing but DSSE's own keys may stand in it.
@@ -105,12 +105,17 @@ def read(data: bytes, what: str = "the envelope") -> Envelope:
     return Envelope(payload, tuple(_signature(one, number, what) for number, one in enumerate(listed, start=1)))
 
 
+def resembles(data: bytes) -> bool:
+    """Whether bytes that cannot be read may once have been an envelope: a damaged one still names its payload."""
+    return b'"payload' in data
+
+
 def load(path: Path) -> Envelope:
     """Read an envelope from a file. Raises Unproven, OSError."""
     return read(first_bytes(path, LIMIT + 1), str(path))
 
 
-def _signature(found: object, number: int, what: str) -> Signature:
+def _signature(found: object, number: int, what: Phrase | str) -> Signature:
     place = f"signature {number} of {what}"
     if not isinstance(found, dict) or not {"sig"} <= set(found) <= {"sig", "keyid"}:
         raise Unproven(say("{place} is {found:.80}, wanted sig and keyid", place=place, found=repr(found)))
@@ -127,7 +132,7 @@ def _signature(found: object, number: int, what: str) -> Signature:
     return Signature(keyid, sig)
 
 
-def _text(record: Mapping[str, object], name: str, what: str) -> str:
+def _text(record: Mapping[str, object], name: str, what: Phrase | str) -> str:
     value = record.get(name)
     if not isinstance(value, str):
         raise Unproven(say("{what} has no {name}", what=what, name=name))

@@ -82,14 +82,14 @@ class Examination:
 def examine(data: bytes, asked: Asked) -> Examination:
     """Examine the bytes of a certificate. Never raises for bad content."""
     try:
-        envelope = envelopes.read(data, "the certificate")
+        envelope = envelopes.read(data, say("the certificate"))
     except Refused as error:
-        return Examination((Check("envelope", Outcome.STOP, plain(str(error))),))
+        return Examination((Check("envelope", Outcome.STOP, error.phrase),))
     checks = [Check("envelope", Outcome.PASS, say("well-formed, {size} bytes signed", size=len(envelope.payload)))]
     try:
         certificate = decisions.read(envelope)
     except Refused as error:
-        return Examination((*checks, Check("statement", Outcome.STOP, plain(str(error)))), envelope)
+        return Examination((*checks, Check("statement", Outcome.STOP, error.phrase)), envelope)
     wrong = contradictions(certificate)
     checks.append(_check("statement", not wrong, joined(wrong) if wrong else say("it agrees with itself")))
     stamp = _stamped(envelope, asked, checks)
@@ -116,7 +116,7 @@ def _stamped(envelope: Envelope, asked: Asked, checks: list[Check]) -> stamps.St
     try:
         stamp = stamps.verify(asked.token, envelope, asked.roots)
     except Refused as error:
-        checks.append(Check("timestamp", Outcome.STOP, plain(str(error))))
+        checks.append(Check("timestamp", Outcome.STOP, error.phrase))
         return None
     told = say("not later than {time}, says {who}", time=f"{stamp.time:%Y-%m-%dT%H:%M:%SZ}", who=stamp.authority)
     checks.append(Check("timestamp", Outcome.PASS, told))

@@ -94,6 +94,21 @@ def _rack(
         rack.__exit__()
 
 
+def _made(folder: Path) -> Path:
+    """Make the folder that everything goes to, before a rack is started for it. Raises NotAllowed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotAllowed(
+            say(
+                "{path} could not be created: {why}; name a folder that you may write to with --var",
+                path=str(folder),
+                why=because(error),
+            )
+        ) from None
+    return folder
+
+
 def _write(path: Path, text: str) -> None:
     """Write the rack's inventory; only one of an embedded rack is ever replaced."""
     if path.exists() and not (path.is_file() and "\nsimulated: true\n" in path.read_text("utf-8", "replace")):
@@ -225,7 +240,7 @@ def demo(
         raise NotAllowed(say("found gate {name!r}, wanted one of: {known}", name=unknown[0], known=", ".join(GATES)))
     read = Reader(language())
     var = var.absolute()
-    folder = var / "demo"
+    folder = _made(var / "demo")
     status = 0
     with _rack(nodes, platform, faults, nfs=nfs, engine=engine, driver=driver) as rack:
         inventory = folder / "inventory.yaml"
@@ -339,6 +354,7 @@ def serve(
     file = inventory_out or var / "demo" / "inventory.yaml"
     keys = var / "demo" if inventory_out is None else inventory_out.parent / "keys"
     stop = threading.Event()
+    _made(keys)
     with _rack(nodes, platform, faults, port, nfs=nfs, engine=engine, driver=driver) as rack:
         _write(file, rack.inventory(login_key(keys.absolute())))
         make_pairs(file.parent / "keys")

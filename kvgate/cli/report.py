@@ -59,7 +59,8 @@ def report(runs: tuple[str, ...], target: Path | None, everything: bool, evidenc
     text = page(sessions, read, history)
     _write(target, text)
     size = len(text.encode()) / 1e6
-    click.echo(read("{path}: {count} runs, {size:.1f} MB", path=str(target), count=len(sessions), size=size))
+    many = read.ngettext("{count} run", "{count} runs", len(sessions))
+    click.echo(read("{path}: {many}, {size:.1f} MB", path=str(target), many=many, size=size))
     sys.exit(0)
 
 

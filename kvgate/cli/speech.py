@@ -14,6 +14,8 @@ from checks.phrase import Phrase, plain, say
 from kvgate.reports.messages import LANGUAGES, Reader, language, speak
 from kvgate.reports.wrapping import broken
 
+_SHORT = 2  # letters that stand in too many names to say which is meant
+
 
 def read(text: str) -> str:
     """Mark a literal text for the message catalogue and return it; :func:`translated` says it in the reader's language."""
@@ -22,7 +24,9 @@ def read(text: str) -> str:
 
 def near(word: str, known: Iterable[str]) -> Phrase:
     """``; near it: ...`` for a word that was probably meant to be one of those known; else nothing."""
-    found = difflib.get_close_matches(word, list(known), n=5, cutoff=0.5)
+    names = list(known)
+    holding = [name for name in names if len(word) > _SHORT and word in name]
+    found = (holding or difflib.get_close_matches(word, names, n=5, cutoff=0.6))[:5]
     return say("; near it: {words}", words=", ".join(found)) if found else plain("")
 
 

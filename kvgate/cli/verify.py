@@ -28,8 +28,8 @@ _STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
     "verify",
     help=speech.read(
         "Verify CERT and name every check with its result; needs no ledger and no rack.\n\n"
-        "Exit status: 0 only if everything asked for holds, 1 if something does not, 6 if something could not "
-        "be told.\n\n"
+        "Exit status: 0 only if everything asked for holds, 1 if something does not, 4 if CERT is no "
+        "certificate at all, 6 if something could not be told.\n\n"
         "Example: kvgate verify G1.json --trust keys/allowed_signers --evidence var/evidence"
     ),
 )
@@ -93,7 +93,18 @@ def verify(
         roots=stamps.load_roots(tsa) if tsa else [],
         previous=beside.bytes_of(previous) if previous else None,
     )
-    found = examine(beside.bytes_of(cert), asked)
+    data = beside.bytes_of(cert)
+    found = examine(data, asked)
+    if found.envelope is None and not envelopes.resembles(
+        data
+    ):  # an input that was meant otherwise, and nothing forged
+        raise Unproven(
+            say(
+                "{path} is no certificate: {why}; name the file that `kvgate certify` wrote",
+                path=str(cert),
+                why=found.checks[0].found,
+            )
+        )
     if found.certificate is not None:
         found = found.with_checks(beside.asked_for(found.certificate, asked, ledger, waivers))
     if evidence is not None and found.certificate is not None:

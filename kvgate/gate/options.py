@@ -55,6 +55,14 @@ def gate_of(expression: str) -> str | None:
     return text
 
 
+def refuse_other_gate(expression: str) -> None:
+    """Raises NotAllowed for a ``-m`` expression that means a gate which is none."""
+    if (other := re.search(r"\b[Gg]\d+\b", expression)) is not None:
+        raise NotAllowed(
+            say("found gate {name}, wanted one of {known}, as in -m G1", name=other[0], known=", ".join(GATES))
+        )
+
+
 def typed(words: Sequence[str]) -> bool:
     """Tell whether a command line asks for a gate, without pytest: it has not read it yet when this is needed."""
     marks = (word[2:] or after for word, after in zip_longest(words, words[1:], fillvalue="") if word[:2] == "-m")

@@ -242,7 +242,7 @@ def begin(prepared: Prepared) -> Started:
         _room_for_evidence(prepared.options.evidence)
         return (_resume if prepared.options.only_stale else _anew)(prepared, session, session.ledger)
     except Unwritable as error:
-        raise NotAllowed(str(error)) from error
+        raise NotAllowed(error.phrase) from error
 
 
 def _owes_less(prepared: Prepared) -> bool:

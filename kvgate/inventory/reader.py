@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -62,7 +63,11 @@ class Inventory:
 
 def read(path: FilePath) -> Inventory:
     """Read and check one inventory file. Raises BadInput with all faults, each with line and column."""
-    return _check(strict_yaml.agreed(path), path.parent)
+    absent = say(
+        "the inventory of a rack; to write a first one from its hosts: kvgate inventory draft HOST... -o {file}",
+        file=shlex.quote(str(path)),
+    )
+    return _check(strict_yaml.agreed(path, absent), path.parent)
 
 
 def parse(text: str, file: str = "inventory") -> Inventory:

@@ -18,8 +18,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from checks.phrase import Phrase, plain, say
+from checks.phrase import Phrase, say
 from kvgate.errors import BadInput, Fault, because
+from kvgate.inventory.syntax import complaint
 from kvgate.mask import Masker
 
 Key = tuple[str | int, ...]
@@ -68,8 +69,11 @@ def _dotted(path: Key) -> str:
     return text.lstrip(".") or "file"
 
 
-def read(path: FilePath) -> Document:
-    """Read one file; duplicate keys stand in ``faults``. Raises BadInput with the place of the first syntax error."""
+def read(path: FilePath, absent: Phrase | None = None) -> Document:
+    """Read one file; duplicate keys stand in ``faults``. Raises BadInput with the place of the first syntax error.
+
+    ``absent`` is what is wanted of a file that is not there, where more can be said of it.
+    """
     file = str(path).encode("utf-8", "backslashreplace").decode()
     try:
         raw = _content(path)
@@ -77,7 +81,8 @@ def read(path: FilePath) -> Document:
             raise _whole(file, say("a folder, pipe or device"), say("a regular file"))
         text = raw.decode("utf-8")
     except OSError as error:
-        raise _whole(file, because(error), say("a readable file")) from None
+        wanted = absent if isinstance(error, FileNotFoundError) else None
+        raise _whole(file, because(error), wanted or say("a readable file")) from None
     except UnicodeDecodeError as error:
         found = say("byte {byte:#04x} at offset {offset}", byte=error.object[error.start], offset=error.start)
         raise _whole(file, found, say("UTF-8 text")) from None
@@ -86,9 +91,9 @@ def read(path: FilePath) -> Document:
     return parse(text, file)
 
 
-def agreed(path: FilePath) -> Document:
+def agreed(path: FilePath, absent: Phrase | None = None) -> Document:
     """Read a file that evidence must keep word for word: what looks like a secret is a fault too. Raises BadInput."""
-    document = read(path)
+    document = read(path, absent)
     document.faults += _secrets(document)
     return document
 
@@ -121,12 +126,15 @@ def parse(text: str, file: str) -> Document:
     try:
         node = yaml.compose(text)
     except MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        place = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        found = " ".join(str(error.problem or error.context or "text").split())
-        raise BadInput((Fault(file, place[0], place[1], "syntax", found, plain("YAML 1.2")),)) from None
+        line, column, found, wanted = complaint(error, text)
+        raise BadInput((Fault(file, line, column, "syntax", found, wanted),)) from None
     except (YAMLError, ValueError, RecursionError) as error:
-        raise _whole(file, str(error).splitlines()[0], plain("YAML 1.2"), "syntax") from None
+        raise _whole(
+            file,
+            say("what cannot be read as YAML 1.2: {why}", why=str(error).splitlines()[0]),
+            say("YAML 1.2"),
+            "syntax",
+        ) from None
     if node is None:
         raise _whole(file, say("nothing"), say("a YAML mapping"))
     reader = _Reader(document)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,12 @@ PATIENCE = 15.0
 _LOCK = 0x6B7667617465
 
 _WRITES = "kvgate_writes"
+
+#: Why a ledger could not be created -> what to do.
+_RIGHTS = say("take write permission there, or name another ledger with --ledger")
+_ROOM = say("free space there, or name another ledger with --ledger")
+_ELSEWHERE = say("no file can be made there: name another ledger, such as --ledger sqlite:///var/kvgate.db")
+_REMEDY = {errno.EACCES: _RIGHTS, errno.EPERM: _RIGHTS, errno.ENOSPC: _ROOM, errno.EDQUOT: _ROOM}
 
 
 class Store:
@@ -134,9 +141,10 @@ def _make(path: Path) -> None:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
         why = say(
-            "ledger {path} could not be created: {why}; take write permission there, or name another ledger with --ledger",
+            "ledger {path} could not be created: {why}; {remedy}",
             path=str(path),
             why=because(error),
+            remedy=_REMEDY.get(error.errno or 0, _ELSEWHERE),
         )
         raise Unwritable(why) from error
 

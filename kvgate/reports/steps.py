@@ -32,15 +32,16 @@ class Steps:
         if now - self._told < self._every or now - self._began < self._least:
             return
         self._told, self._shown = now, True
+        shown = self.read.word(what)
         rate = done / max(now - self._began, 1e-9)
         if done <= self.total:
             left = (self.total - done) / rate if rate else 0.0
             line = self.read(
                 "{what}: {done} of {total}, {rate:.0f}/s, {left:.0f} s left",
-                what=what, done=done, total=self.total, rate=rate, left=left,
+                what=shown, done=done, total=self.total, rate=rate, left=left,
             )  # fmt: skip
         else:
-            line = self.read("{what}: {done}, {rate:.0f}/s", what=what, done=done, rate=rate)
+            line = self.read("{what}: {done}, {rate:.0f}/s", what=shown, done=done, rate=rate)
         self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
         self._stream.flush()
 

@@ -8,6 +8,7 @@ from checks.phrase import say
 WORDS = {
     phrase.template: phrase
     for phrase in (
+        say("ledger"), say("evidence"), say("certificates"),
         say("rack"), say("host"), say("disk"), say("nic"), say("raid"), say("mount"), say("connection"),
         say("accelerators"), say("arm"), say("concurrency"), say("shape"),
         say("blocking"), say("advisory"), say("measured"), say("declared"),

@@ -20,6 +20,7 @@ from kvgate.ledger.findings import KINDS
 from kvgate.ledger.repository import Ledger
 from tests.audit.conftest import Scene, kvgate
 from tests.audit.forger import erase, forge
+from tests.invoking import invoked
 from tests.ledger.sample import begin, tamper
 
 TURN = (
@@ -88,6 +89,38 @@ def test_a_cut_tail_is_found_with_an_anchor_only(scene: Scene) -> None:
 def test_a_cut_tail_is_found_by_the_evidence_that_was_left_behind(scene: Scene) -> None:
     erase(scene.url, scene.runs[-1])
     assert scene.kinds() == {"run-missing"}
+
+
+def audited(ledger: str, folder: Path, monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> tuple[int, str]:
+    """Exit status and everything said by an audit of a ledger that was named in a folder where others lie."""
+    monkeypatch.chdir(folder)
+    done = invoked("audit", *words, env={"KVGATE_LEDGER": ledger})
+    return done.exit_code, done.output
+
+
+def test_certificates_of_another_ledger_are_no_accusation(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in (tmp_path / "other.db", tmp_path / "emptied" / "kvgate.db"):
+        place.parent.mkdir(exist_ok=True)
+        Ledger.open(f"sqlite:///{place}").close()
+    status, told = audited(f"sqlite:///{tmp_path}/other.db", scene.folder, monkeypatch)
+    assert status == 6, told
+    assert "of another ledger (no run in common)" in told
+    assert "--certificates" in told
+    assert "cut or written anew (by" not in told
+    assert "run-missing" not in told
+    status, told = audited(
+        f"sqlite:///{tmp_path}/other.db", scene.folder, monkeypatch, "--certificates", "var/certificates"
+    )
+    assert status == 1, told  # it was said that they are this ledger's: then everything was deleted
+    assert "run-missing" in told
+    shutil.copytree(scene.folder / "var" / "certificates", tmp_path / "emptied" / "certificates")
+    status, told = audited(f"sqlite:///{tmp_path}/emptied/kvgate.db", scene.folder, monkeypatch)
+    assert status == 1, told  # they lie beside it
+    assert "run-missing" in told
+    status, told = audited(scene.url, scene.folder, monkeypatch, "--evidence", scene.evidence)
+    assert status == 0, told
 
 
 def ticket(scene: Scene, **changes: object) -> Path:

@@ -232,10 +232,28 @@ def test_a_changed_signature_or_payload_is_noticed(final: Desk) -> None:
 @pytest.mark.parametrize("text", ["", "{", "null", '{"payload":""}', "\ufeff{}"])
 def test_what_is_no_certificate_is_refused_with_its_reason(final: Desk, text: str) -> None:
     final.certificate.write_text(text)
-    assert set(wrong(final)) == {"envelope"}
+    if "payload" in text:  # it may be a certificate that was tampered with
+        assert set(wrong(final)) == {"envelope"}
+    else:
+        shown = final.verify()
+        assert shown.exit_code == 4
+        assert "is no certificate: the certificate" in shown.stderr
+        assert "`kvgate certify`" in shown.stderr
     signed = final.cosign("--yes", "--without-evidence")
     assert signed.exit_code == 4
     assert "does not hold: nothing was signed" in signed.stderr
+
+
+def test_what_is_no_certificate_is_told_in_chinese_to_the_last_word(final: Desk) -> None:
+    final.certificate.write_text("# notes")
+    told = final.verify("--lang", "zh").stderr
+    assert "不是 JSON（第 1 行，第 1 列）" in told
+    assert "the certificate" not in told
+    final.certificate.write_text('{"payload": ')
+    torn = final.verify("--lang", "zh")
+    assert torn.exit_code == 1
+    assert "不是 JSON" in torn.stdout
+    assert "cannot be read" not in torn.stdout
 
 
 @pytest.mark.parametrize(

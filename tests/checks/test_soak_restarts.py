@@ -117,3 +117,15 @@ def test_an_engine_that_loads_its_model_after_the_restart_returned_stops_nothing
     assert clauses(verdicts, Outcome.STOP) >= stops, told(verdicts)
     if not stops:
         assert not clauses(verdicts, Outcome.STOP) | clauses(verdicts, Outcome.UNDECIDED), told(verdicts)
+
+
+def test_where_the_first_request_is_answered_the_restart_is_over_and_that_request_counts() -> None:
+    found = track(well, (3000,))
+    assert scheduled(found) == ((RESTART, RESTART + 2),)
+    loading = track(failing(1499, 10, 2.0), (3000,))
+    [(_, end)] = scheduled(loading)
+    told_ = requests(loading, "client")
+    assert told_ is not None
+    assert told_.total + told_.in_restarts == 3000
+    assert told_.in_restarts == 10
+    assert RESTART + 2 < end < RESTART + 21

@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from checks.parsers import soak_journal
 from checks.soak import errors, integrity
 from checks.soak.accounting import State
 from checks.soak.facts import HostSoak
+from checks.soak.track import gather, track
 from checks.verdict import Outcome
-from lab.soak.journal import segments
+from lab.soak.journal import Begin, segments, written
 from lab.soak.plan import plan
 from lab.soak.trouble import Away, Trouble
 from tests.gates import soaking
@@ -171,3 +173,12 @@ def test_a_controller_of_discovery_comes_and_goes_and_is_no_path(fields: dict[st
 def test_a_boot_is_an_interruption_however_short_it_is() -> None:
     found = soak("nvme", lambda values: values, Away("reboot", 1801, 20, booting=0), host="fx100-a")
     assert causes(found) == [("reboot", 30, 31)]
+
+
+def test_a_sample_that_is_due_on_a_minute_is_read_as_of_that_minute_however_fast_the_soak_runs() -> None:
+    order = plan("node-01", "node", 2.0, 20_000.0, 1000.0)
+    for part in range(12):
+        clock = Begin(mono=1000.0 + part * 0.1234567891)
+        texts = ["".join(raw for _, raw in lines) for lines in written(order, 1, clock=clock)]
+        found = track(*gather(soak_journal.parse(text) for text in texts))
+        assert all(at % 1000.0 < 500.0 for at in found.seconds["nvme"].tolist()), part

@@ -71,7 +71,7 @@ def test_faults_of_an_inventory_are_chinese_and_their_json_is_not(kvgate: Kvgate
     shown = kvgate("inventory", "check", bad, "--lang", "zh").stderr.splitlines()
     assert len(shown) > 5
     for line in shown[1:]:
-        assert re.search(r"：发现 .+，应为 .+", line), line
+        assert re.search(r"：发现：\S.*；应为：\S.+", line), line
         assert not re.search(r"found|wanted|one of|the key|a whole number", line), line
     told = kvgate("inventory", "check", bad, "--lang", "zh", "--json").stdout
     assert told == kvgate("inventory", "check", bad, "--json").stdout

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 from pathlib import Path
 
 import pytest
 
 from kvgate.certificates import canonical
-from kvgate.errors import _SYSTEM, Unproven, because
+from kvgate.errors import _SYSTEM, Unproven, Unwritable, because
 from kvgate.evidence.durable import unwritable
+from kvgate.ledger.engine import Store
 from kvgate.reports.messages import Reader
-from tests.invoking import invoked_any
+from kvgate.reports.steps import Steps
+from tests.invoking import invoked, invoked_any
 
 
 @pytest.mark.parametrize("number", sorted(_SYSTEM), ids=lambda number: errno.errorcode[number])
@@ -84,3 +87,44 @@ def test_a_document_that_is_none_is_told_in_words_of_our_own(data: bytes, why: s
     assert why in told
     for word in ("NoneType", "Exceeds", "set_int_max", "codec", "Expecting", "recursion"):
         assert word not in told
+
+
+def test_a_ledger_that_cannot_be_made_says_what_helps_against_that_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(number: int) -> str:
+        def refuse(*_: object, **__: object) -> None:
+            raise OSError(number, "no")
+
+        monkeypatch.setattr(Path, "mkdir", refuse)
+        with pytest.raises(Unwritable) as found:
+            Store.connect("sqlite:////nowhere/at/all/k.db")
+        return str(found.value)
+
+    assert "take write permission there" in told(errno.EACCES)
+    for number, remedy in ((errno.ENOENT, "sqlite:///var/kvgate.db"), (errno.ENOSPC, "free space there")):
+        assert remedy in told(number)
+        assert "permission" not in told(number)
+
+
+def test_progress_is_chinese_to_the_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KVGATE_LANG", "zh")
+    stream = io.StringIO()
+    steps = Steps(stream, every=0.0)
+    steps.total = 7
+    steps("evidence", 3)
+    assert stream.getvalue().startswith("证据：3/7，")
+
+
+def test_a_folder_that_the_demo_cannot_make_is_named_with_what_to_do() -> None:
+    for words in (("demo", "G1"), ("rack", "serve")):
+        done = invoked(*words, "--var", "/dev/null/x")
+        assert done.exit_code == 4
+        assert "/dev/null/x" in done.output
+        assert "could not be created" in done.output
+        assert "--var" in done.output
+
+
+def test_a_fault_that_nobody_knows_has_no_far_fetched_neighbour() -> None:
+    told = invoked("demo", "G1", "--fault", "nofault").output
+    assert "--list-faults" in told
+    assert "near it" not in told
+    assert "disk-media-errors" in invoked("demo", "G1", "--fault", "media").output

@@ -33,6 +33,7 @@ def refused(site: Site, ended: subprocess.CompletedProcess[str], *said: str) -> 
     [
         (("-m", "G1 or G2"), "one gate alone"),
         (("-m", "G1 and not slow"), "one gate alone"),
+        (("-m", "G7"), "found gate G7, wanted one of G1, G2, G3, G4"),
         (("-m", "G4"), "G3 was never run"),
         (("-m", "G2", "--allow-load"), "ssh-keygen -t ed25519 -f ~/.ssh/kvgate-customer"),
         (("-n", "2"), "leave -n away"),

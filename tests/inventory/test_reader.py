@@ -202,6 +202,30 @@ def test_no_text_is_answered_with_anything_but_faults(text: str) -> None:
     assert faults(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "found", "wanted"),
+    [
+        ("rack: x\na: [1,\n", "the [ of line 2 is still open", "closing ]"),
+        ("a: {b: 1\n", "the { of line 1 is still open", "closing }"),
+        ("a: ['x]', {b: 1}, # [\n  2\nb: 3\n", "cannot stand within the [ of line 1", "closing ]"),
+        ("a:\n\tb: 1\n", "a tab", "spaces"),
+        ("a: 'x\nb: 1\n", "within the quote of line 1", "closing quote"),
+        ("a: 1\nb\nc: 2\n", "a line without a colon (line 2)", "`key: value`"),
+        ("a: b: c\n", "a colon where no key can be", "in quotes"),
+        ("a:\n  b: 1\n c: 2\n", "not indented as", "of the block of line 1"),
+        ("a: @x\n", "begins with a sign of YAML", "in quotes"),
+        ("a: *x\n", "cannot be read as YAML 1.2: found undefined alias", "YAML 1.2"),
+    ],
+)
+def test_broken_yaml_is_told_in_words_of_our_own(text: str, found: str, wanted: str) -> None:
+    (fault,) = faults(text)
+    assert fault.where == "syntax"
+    assert fault.line
+    assert found in str(fault.found)
+    assert wanted in str(fault.wanted)
+    assert "<stream end>" not in str(fault)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_a_damaged_inventory_is_read_or_refused_never_anything_else(data: st.DataObject) -> None:
@@ -215,7 +239,7 @@ def test_a_damaged_inventory_is_read_or_refused_never_anything_else(data: st.Dat
 
 def test_a_binary_or_missing_file_is_one_clear_fault(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_bytes(b"rack: \xff\n")
-    for name, word in (("x.yaml", "UTF-8"), ("absent.yaml", "readable")):
+    for name, word in (("x.yaml", "UTF-8"), ("absent.yaml", "kvgate inventory draft HOST... -o")):
         with pytest.raises(BadInput) as caught:
             reader.read(tmp_path / name)
         assert word in str(caught.value)

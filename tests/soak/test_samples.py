@@ -65,9 +65,10 @@ def test_duckdb_reads_the_samples_and_sees_the_same_counter(root: Path, texts: d
     assert found == [("node-01", rise.by, ticks), ("node-02", rise.by, ticks)]
 
 
-def test_dask_gives_the_same_as_one_machine(root: Path) -> None:
+def test_dask_gives_the_same_as_one_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dask.distributed import Client, LocalCluster
 
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # a local cluster sets it for its workers and leaves it there
     with (
         LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         Client(cluster),
