@@ -123,12 +123,11 @@ def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
 
 
 def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Iterator[Section]:
-    """What did not pass, and folded below it what passed."""
+    """What did not pass, and folded below it what passed; where everything passed, that alone and open."""
     passed = [one for one in verdicts if one[1].outcome is Outcome.PASS]
     other = [one for one in verdicts if one[1].outcome is not Outcome.PASS]
-    lines = [] if other else [read("Every verdict is PASS.")]
-    yield Section(read("Verdicts, worst first"), lines, [_table(session, other, read)] if other else [])
-    if passed:
+    yield Section(read("Verdicts, worst first"), grids=[_table(session, other or passed, read)])
+    if other and passed:
         title = read("PASS: {count} verdicts", count=len(passed))
         yield Section(title, grids=[_table(session, passed, read)], folded=True)
 

@@ -99,6 +99,7 @@ def test_ctrl_c_while_hosts_are_asked_is_stored_as_interrupted(serve: Callable[.
     assert "Traceback" not in output
     assert "the run was ended by SIGINT" in output
     assert "--only-stale asks only the rest" in output
+    assert re.search(r"\d+ of \d+ verdicts and \d+ answers of hosts are stored", output)
     assert output.rstrip().splitlines()[-1].startswith("G1: UNDECIDED")
     (run,) = site.runs()
     assert run["state"] == "interrupted"

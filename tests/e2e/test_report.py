@@ -49,6 +49,12 @@ def test_what_passed_is_folded_and_empty_columns_are_left_out(stopped: Run, tmp_
     assert "beforeprint" in html
 
 
+def test_where_everything_passed_it_stands_open(passed: Run, tmp_path: Path) -> None:
+    html = reported(passed, tmp_path / "g1.html")
+    assert "<summary>PASS: " not in html
+    assert html.index("<h3>Verdicts") < html.index('<td class="PASS">') < html.index("<details")
+
+
 def test_the_page_asks_nobody_for_anything(stopped: Run, tmp_path: Path) -> None:
     html = reported(stopped, tmp_path / "g1.html")
     assert not re.findall(r"<(?:script|img|iframe)[^>]+src=|<link\b|@import|url\(", html)
