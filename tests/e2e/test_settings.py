@@ -68,7 +68,7 @@ def test_settings_that_lie_beside_the_inventory_are_not_those_of_the_run(
             "[tool.pytest.ini_options]\n"
             f"kvgate_ledger = 'sqlite:///{tmp_path}/{name}.db'\nkvgate_evidence = '{tmp_path}/{name}'\n"
         )
-    ended = site.pytest("-m", "G1", "--inventory", str(site.inventory), cwd=project)
+    ended = site.pytest("-m", "G1", "--inventory", str(site.inventory), cwd=project, PYTHONPATH=str(ROOT))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert (tmp_path / "ours.db").is_file()
     assert not (tmp_path / "theirs.db").exists()
