@@ -18,7 +18,7 @@ help: ## what can be made
 setup: $(STAMP) ## virtual environment from the lock file
 
 $(STAMP): requirements.lock pyproject.toml
-	@echo "kvgate: setting up $(VENV) from requirements.lock (about a minute)"
+	@echo "kvgate: setting up $(VENV) from requirements.lock (one to three minutes)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "kvgate: found $$($(PYTHON) --version), wanted Python 3.11 or newer (make PYTHON=python3.12)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

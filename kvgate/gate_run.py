@@ -189,9 +189,10 @@ class GateRun:
             if owed not in collected:
                 self.session.unasked[owed] = self._left_out.get(owed) or selection.never_collected(session.config)
         items = session.items[:] = [item for item in items if item.test.owed in started.still_owed]  # type: ignore[assignment]
+        load = Load(sys.stderr, simulated=self.prepared.inventory.rack.simulated)
         with started:
             try:
-                started.look([item.test for item in items], lines.Progress(sys.stderr), Load(sys.stderr))
+                started.look([item.test for item in items], lines.Progress(sys.stderr), load)
                 late = self.session.late
                 self._terminal()  # loaded while the counters run
                 self._judge(session, [item for item in items if item.test.owed not in late])

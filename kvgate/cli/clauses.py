@@ -137,8 +137,8 @@ def runbook(clause: str) -> None:
             say("{clause} has no section in runbooks/: `kvgate explain {clause}` says what is known", clause=name)
         )
     read = Reader(language())
-    if read.lang != "en":
-        section = _translated(name, agreements.read().acceptance.clauses[name], commands(section), read)
+    agreed = agreements.read().acceptance.clauses[name]
+    section = _translated(name, agreed, commands(section), read) if read.lang != "en" else _whole(section, agreed, read)
     out = terminal.console(sys.stdout)
     out.print(Markdown(section) if out.is_terminal else section, markup=False, soft_wrap=not out.is_terminal)
 
@@ -147,12 +147,25 @@ def _bold(words: str) -> str:
     return f"**{words}**"
 
 
-def _translated(name: str, clause: Clause, confirming: Sequence[str], read: Reader) -> str:
-    """Return the section in the reader's language: the pages are written in English, what both parties agreed on is in both."""
-    limits = [
+def _limits(clause: Clause, read: Reader) -> list[str]:
+    return [
         f"- `{key}`: {limit.value} {read.word(limit.unit)} ({read.word(limit.origin)})"
         for key, limit in clause.limits.items()
     ]
+
+
+def _whole(section: str, clause: Clause, read: Reader) -> str:
+    """Return the English section with what was agreed put into it: the sentence, its numbers, and what to do on a STOP."""
+    title, _, rest = section.partition("\n")
+    limits = _limits(clause, read)
+    agreed = [read.text(clause.text), *([_bold(read("Numbers")), "\n".join(limits)] if limits else [])]
+    remedy = [_bold(read("What to do on a STOP")), read.text(clause.remedy)]
+    return "\n\n".join([title, *agreed, rest.strip(), *remedy]) + "\n"
+
+
+def _translated(name: str, clause: Clause, confirming: Sequence[str], read: Reader) -> str:
+    """Return the section in the reader's language: the pages are written in English, what both parties agreed on is in both."""
+    limits = _limits(clause, read)
     parts = [
         f"### {name} {read.text(clause.text)}",
         _bold(read("What it means")),

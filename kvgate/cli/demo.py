@@ -38,6 +38,9 @@ from lab.soak.faults import EMBEDDED
 #: Gates that this version runs.
 GATES = tuple(gate for gate, folder in gate_options.GATES.items() if (gate_options.gates_root() / folder).is_dir())
 
+#: Exit status of a demo whose gate passed and whose certificate could not be made: what it was to show was not shown.
+UNCERTIFIED = 6
+
 
 def login_key(folder: Path) -> Path:
     """Private key that the demo logs in with, made on first use, readable by its owner only."""
@@ -258,8 +261,9 @@ def demo(
                 soaked(inventory, var / "soak", read)
             ended = _gate(gate, inventory, var)
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
-            if ended in (0, 1):
-                certify_newest(var, gate, read)
+            if ended in (0, 1) and not certify_newest(var, gate, read):
+                ended = ended or UNCERTIFIED
+                status = status or UNCERTIFIED
             if ended != 0 and not gates:
                 break  # the next gate opens on a PASS only
     sys.exit(status)

@@ -52,14 +52,19 @@ def make_keys(folder: Path) -> Path:
     return trust
 
 
-def certify_newest(var: Path, gate: str, read: Reader) -> None:
-    """Certify the newest run of a gate and say where everything is; what cannot be certified is said, and no more."""
+def certify_newest(var: Path, gate: str, read: Reader) -> bool:
+    """Certify the newest run of a gate and say where everything is; False where it cannot be certified, with why and what to do."""
     ledger = f"sqlite:///{var / 'kvgate.db'}"
     try:
         path = _certify(var, ledger, gate)
     except KvgateError as error:
         click.echo(read("no certificate of {gate}: {why}", gate=gate, why=error.phrase), err=True)
-        return
+        click.echo(
+            read("without it no later gate starts. Mend that and run the demo again, or begin anew in another folder: "
+                 "kvgate demo --var DIR"),
+            err=True,
+        )  # fmt: skip
+        return False
     trust = var / "demo" / "allowed_signers"
     expect = "" if '"decision":"PASS"' in _payload(path) else " --expect STOP"
     click.echo(
@@ -73,6 +78,7 @@ def certify_newest(var: Path, gate: str, read: Reader) -> None:
     )
     command = f"kvgate verify {path} --trust {trust} --evidence {var / 'evidence'} --simulated{expect}"
     click.echo(read("verify it on any machine: {command}", command=command), err=True)
+    return True
 
 
 def _payload(path: Path) -> str:

@@ -100,11 +100,13 @@ def _fate(one: Earlier, read: Reader) -> str:
 def stored(session: GateSession) -> str:
     """What an interrupted run leaves behind, and how to go on with it."""
     read = Reader(language())
+    answers = 0 if session.answers is None else sum(1 for _ in session.answers.evidence.answers())
     return read(
-        "{count} of {owed} verdicts are stored with the answers that they rest on, and the gate stays UNDECIDED; the same "
+        "{count} of {owed} verdicts and {answers} answers of hosts are stored, and the gate stays UNDECIDED; the same "
         "command with --only-stale asks only the rest",
         count=session.kept,
         owed=len(session.owed),
+        answers=answers,
     )
 
 

@@ -26,30 +26,45 @@ _STEPS = {
 class Load:
     """Tells every round, what it came to, and meanwhile the live number and the time left."""
 
-    def __init__(self, stream: IO[str]) -> None:
-        self._stream, self.read = stream, Reader(language())
+    def __init__(self, stream: IO[str], *, simulated: bool = False) -> None:
+        self._stream, self.read, self._simulated = stream, Reader(language()), simulated
         self._terminal = stream.isatty()
         self._said = 0.0
         self._title: Phrase | None = None
+        self._proofs: set[str] = set()
 
     def __call__(self, moment: Moment) -> None:
         """Tell one moment of a round."""
         read = self.read
         title = read.phrase(moment.title)
         if moment.proof is not None:
-            self._line([title, self._proof(moment.proof)], lasting=True)
+            told = self._proof(moment.proof)
+            if told not in self._proofs:  # made-up rounds are the same for every arm with the same limits
+                self._proofs.add(told)
+                self._line([title, told], lasting=True)
             return
-        number = read("round {number} of {of}", number=moment.number, of=moment.of)
+        number = self._number(moment)
         if moment.ended is not None:
             self._line([number, title, self._outcome(moment.ended)], lasting=True)
             return
-        left = read("about {minutes} min of load left", minutes=math.ceil(moment.left / 60))
+        minutes = math.ceil(moment.left / 60)
+        left = read("about {minutes} min of load left", minutes=minutes)
+        if self._simulated:
+            left = read("about {minutes} min of the rack's own time left (simulated: far fewer here)", minutes=minutes)
         share = moment.done / max(moment.done + moment.left, 1e-9)
         parts = [f"{share:4.0%}", number, title, self._step(moment), read.phrase(moment.live), left]
         # Without a terminal the first round of a load is told, and the others when they are over.
         begins = not self._terminal and moment.elapsed == 0 and moment.title != self._title
         self._title = moment.title
         self._line(parts, lasting=begins, less=(3, 0))
+
+    def _number(self, moment: Moment) -> str:
+        if moment.number > moment.of:
+            return self.read(
+                "round {number} (extra: of the {of} planned some are void or differ too much)",
+                number=moment.number, of=moment.of,
+            )  # fmt: skip
+        return self.read("round {number} of {of}", number=moment.number, of=moment.of)
 
     def _step(self, moment: Moment) -> str:
         named = _STEPS.get(moment.step)
@@ -61,7 +76,7 @@ class Load:
         """Whether the judgement was shown to be able to fail, before the first round."""
         told = self.read.phrase(found.measured)
         if found.outcome is Outcome.PASS:
-            return self.read("the judgement can fail: {shown}", shown=told)
+            return self.read("the judgement can fail, computed from made-up rounds of fixed input: {shown}", shown=told)
         why = self.read.phrase(found.note)
         return self.read("not measured, the judgement cannot be trusted: {why}", why=why)
 

@@ -67,12 +67,11 @@ def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> P
     marks = (
         [read("SIMULATED: the embedded rack answered. This says nothing about any real one.")] if rack.simulated else []
     )
-    counts = [f"{outcome.value} {sum(one.outcome is outcome for _, one in decision.verdicts)}" for outcome in Outcome]
     facts = [
-        (read("rack"), rack.rack), (read("campaign"), rack.campaign), (read("run"), run),
-        (read("verdicts"), read(", ").join(counts)), *_basis(session, read),
+        (read("rack"), rack.rack), (read("campaign"), rack.campaign), (read("run"), run), *_when(session, history, read),
+        (read("verdicts"), _counts(decision.verdicts, read)), *_basis(session, read),
     ]  # fmt: skip
-    found = [_verdicts(session, decision.verdicts, read)]
+    found = list(_verdicts(session, decision.verdicts, read))
     if session.tried is not None:
         found += sections.of(session.tried, read)
         found += alone.sections(session, session.tried, read)
@@ -88,6 +87,31 @@ def _run(session: GateSession) -> str:
     return session.answers.evidence.run if session.answers is not None else "-"
 
 
+def _when(session: GateSession, history: pd.DataFrame | None, read: Reader) -> Iterator[tuple[str, str]]:
+    """Which attempt it was, of how many where a ledger is at hand, when it began, and who ran it."""
+    if session.answers is None:
+        return
+    told = session.answers.evidence.start.fields
+    number = told.get("attempt")
+    known = [] if history is None or history.empty else history[history.gate == session.gate].attempt.dropna().tolist()
+    if isinstance(number, int):
+        last = max([number, *map(int, known)])
+        yield read("attempt"), read("{number} of {count}", number=number, count=last) if known else str(number)
+    yield read("started (UTC)"), str(told.get("started", "-"))[:19].replace("T", " ")
+    yield read("operator"), str(told.get("operator", "-"))
+
+
+def _counts(verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> str:
+    """Blocking verdicts, which decide, apart from advisory ones."""
+    told = []
+    for blocking, name in ((True, read("blocking")), (False, read("advisory"))):
+        some = [verdict.outcome for owed, verdict in verdicts if owed.blocking is blocking]
+        if some:
+            counts = read(", ").join(f"{one.value} {some.count(one)}" for one in Outcome)
+            told.append(f"{name}{read(': ')}{counts}")
+    return read("; ").join(told)
+
+
 def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
     said = list(basis.agreed(session.agreement, read))
     yield read("agreement"), read("; ").join(line.strip() for line in said)
@@ -98,7 +122,19 @@ def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
         yield read("not vouched for"), read("; ").join(line.strip() for line in gaps[1:])
 
 
-def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Section:
+def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Iterator[Section]:
+    """What did not pass, and folded below it what passed."""
+    passed = [one for one in verdicts if one[1].outcome is Outcome.PASS]
+    other = [one for one in verdicts if one[1].outcome is not Outcome.PASS]
+    lines = [] if other else [read("Every verdict is PASS.")]
+    yield Section(read("Verdicts, worst first"), lines, [_table(session, other, read)] if other else [])
+    if passed:
+        title = read("PASS: {count} verdicts", count=len(passed))
+        yield Section(title, grids=[_table(session, passed, read)], folded=True)
+
+
+def _table(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> Grid:
+    """One row a verdict; a column in which nothing stands is left out."""
     ordered = sorted(
         verdicts, key=lambda one: (SEVERITY.index(one[1].outcome), not one[0].blocking, order(one[0].clause))
     )
@@ -121,7 +157,9 @@ def _verdicts(session: GateSession, verdicts: Sequence[tuple[Owed, Verdict]], re
         read("outcome"), read("clause"), read("subject"), read("weight"), read("what it says"), read("measured"), read("required"),
         read("remark"), read("what to do"), read("evidence"),
     ]  # fmt: skip
-    return Section(read("Verdicts, worst first"), grids=[Grid(heads, rows, brief=(0, 1, 2, 4, 5, 6, 7))])
+    shown = [place for place in range(len(heads)) if any(row[place] for row in rows)]
+    brief = [shown.index(place) for place in (0, 1, 2, 4, 5, 6, 7) if place in shown]
+    return Grid([heads[place] for place in shown], [[row[place] for place in shown] for row in rows], brief)
 
 
 def _earlier(session: GateSession, history: pd.DataFrame | None, read: Reader) -> Iterator[Section]:

@@ -64,9 +64,7 @@ def sheet(found: Examination, name: str, read: Reader, drawn: bytes | None = Non
         rack=read("rack {rack}, campaign {campaign}", rack=predicate.rack, campaign=predicate.campaign),
         decision=predicate.decision,
         decided=decided(certificate, read),
-        marks=[read("SIMULATED: the embedded rack answered. This says nothing about any real one.")]
-        if predicate.simulated
-        else [],
+        marks=list(_marks(certificate, read)),
         open=list(_open(found, read)),
         facts=list(_facts(certificate, read)),
         digests=list(_digests(certificate, read)),
@@ -104,6 +102,19 @@ def qr(digest: str) -> str:
         drawn, kind="svg", xmldecl=False, svgns=True, omitsize=True, border=1
     )
     return drawn.getvalue().decode()
+
+
+def _marks(certificate: Certificate, read: Reader) -> Iterator[tuple[str, str]]:
+    """A word as large as the decision, and the sentence about it, where the decision says nothing about a real rack."""
+    if not certificate.predicate.simulated:
+        return
+    if certificate.predicate.gate == "G4":
+        yield (
+            read("SIMULATED, NO REAL HOURS"),
+            read("The embedded rack was soaked, where 72 hours pass in seconds. This says nothing about any real one."),
+        )
+        return
+    yield read("SIMULATED"), read("The embedded rack answered. This says nothing about any real one.")
 
 
 def _open(found: Examination, read: Reader) -> Iterator[str]:

@@ -42,6 +42,26 @@ def test_it_says_what_was_signed_in_both_languages(final: Desk) -> None:
     assert "DRAFT" not in english
 
 
+def test_the_warning_stands_as_large_as_the_decision(final: Desk) -> None:
+    page = sheet(final)
+    sizes = re.findall(r"\.(decision|decision-size) \{ font-size: (\d+)pt", page)
+    assert [name for name, _ in sizes] == ["decision", "decision-size"]
+    assert int(sizes[1][1]) >= int(sizes[0][1])
+    assert '<b class="decision-size">SIMULATED</b>' in page
+
+
+def test_a_simulated_soak_is_said_to_have_no_real_hours(final: Desk) -> None:
+    def soak(statement: dict[str, Any]) -> None:
+        statement["predicate"]["gate"] = "G4"
+        statement["predicate"]["previous"] = {"gate": "G3", "document": "a" * 64}
+
+    final.forge(soak)
+    found = examine(final.certificate.read_bytes(), Asked(datetime.now(UTC), None, draft=True, simulated=True))
+    assert found.certificate is not None
+    assert '<b class="decision-size">SIMULATED, NO REAL HOURS</b>' in printed(found, "x.json", Reader("en"))
+    assert '<b class="decision-size">SIMULATED' not in printed(found, "x.json", Reader("zh"))
+
+
 def test_a_draft_and_an_unknown_signature_are_called_so(final: Desk) -> None:
     assert "NOT VERIFIED" in sheet(final, KVGATE_TRUST="")
     final.forge(lambda _: None, "vendor")

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from kvgate import agreement as agreements
+from kvgate.cli.demo_signing import make_pairs
 from kvgate.inventory import reader
 from lab.faults import every
 from lab.inventory import text
@@ -169,3 +170,17 @@ def test_a_driver_that_does_not_fit_the_engine_is_refused(kvgate: Kvgate) -> Non
     refused = kvgate("rack", "serve", "--driver", "sglang-bench")
     assert refused.exit_code == 4
     assert "order engine sglang" in refused.stderr
+
+
+def test_a_demo_that_cannot_certify_what_passed_says_what_to_do_and_ends_otherwise(tmp_path: Path) -> None:
+    keys = tmp_path / "v" / "demo" / "keys"
+    make_pairs(keys)
+    (keys / "customer").write_text("no key\n")
+    words = ("demo", "G1", "--nodes", "1", "--var", str(tmp_path / "v"))
+    ended = subprocess.run(
+        [sys.executable, "-m", "kvgate", *words], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "KVGATE_LANG": "en"},
+    )  # fmt: skip
+    assert ended.returncode == 6, ended.stderr
+    assert "no certificate of G1: " in ended.stderr
+    assert "begin anew in another folder: kvgate demo --var DIR" in ended.stderr

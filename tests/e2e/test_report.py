@@ -32,6 +32,23 @@ def test_a_stop_says_what_was_measured_what_is_wanted_and_what_to_do(stopped: Ru
     assert re.search(r"E\d+", said)
 
 
+def test_the_head_says_attempt_start_operator_and_tells_advisory_apart(stopped: Run, tmp_path: Path) -> None:
+    html = reported(stopped, tmp_path / "g1.html")
+    said = text_of(html)
+    assert re.search(r"attempt 1( of \d+)? started \(UTC\) 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d operator \S+", said)
+    assert re.search(r"verdicts blocking: PASS \d+, STOP \d+, UNDECIDED \d+; advisory: PASS \d+", said)
+
+
+def test_what_passed_is_folded_and_empty_columns_are_left_out(stopped: Run, tmp_path: Path) -> None:
+    html = reported(stopped, tmp_path / "g1.html")
+    folded = html.index("<details><summary>PASS: ")
+    assert html.index('<td class="STOP">') < folded < html.index('<td class="PASS">')
+    heads = html[folded : html.index("</tr>", folded)]
+    assert "what to do" not in heads
+    assert "what to do" in html[:folded]
+    assert "beforeprint" in html
+
+
 def test_the_page_asks_nobody_for_anything(stopped: Run, tmp_path: Path) -> None:
     html = reported(stopped, tmp_path / "g1.html")
     assert not re.findall(r"<(?:script|img|iframe)[^>]+src=|<link\b|@import|url\(", html)

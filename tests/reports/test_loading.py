@@ -12,6 +12,7 @@ from checks.files.loading import Loaded
 from checks.parsers.diskstats import Moved
 from checks.parsers.mountstats import NfsMount, Operation
 from checks.phrase import say
+from checks.verdict import Verdict
 from kvgate.errors import CannotTell
 from kvgate.gate.trials import Moment
 from kvgate.gate.tried import Ended
@@ -71,6 +72,31 @@ def test_elsewhere_a_line_begins_each_load_and_one_ends_each_round() -> None:
     said = shown(io.StringIO(), begins, MEANWHILE, ends, again, ends).splitlines()
     assert [line.split()[0] for line in said] == ["0%", "round", "round"]
     assert said[1].endswith("measured")
+
+
+def test_time_left_of_a_simulated_rack_is_called_the_rack_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    stream = Terminal()
+    Load(stream, simulated=True)(MEANWHILE)
+    assert "about 30 min of the rack's own time left (simulated: far fewer here)" in stream.getvalue()
+    assert "of load left" not in stream.getvalue()
+
+
+def test_a_round_beyond_the_planned_ones_is_called_extra_with_why() -> None:
+    extra = Moment(TITLE, 4, 3, 600.0, 0.0, ended=Ended(4, object()))
+    said = shown(io.StringIO(), extra)
+    assert "round 4 (extra: of the 3 planned some are void or differ too much)" in said
+    assert "of 3 " not in said.replace("of the 3 ", "")
+
+
+def test_the_same_proof_of_the_judgement_is_told_once() -> None:
+    proof = Verdict.of(True, "10 %: STOP; 40 %: PASS", "both")
+    moments = (Moment(say(name), 0, 3, 0.0, 1.0, proof=proof) for name in ("tp8", "tp4x2"))
+    said = shown(io.StringIO(), *moments).splitlines()
+    assert len(said) == 1
+    assert said[0].endswith(
+        "the judgement can fail, computed from made-up rounds of fixed input: 10 %: STOP; 40 %: PASS"
+    )
 
 
 def test_it_speaks_chinese_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
