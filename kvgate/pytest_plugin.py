@@ -78,12 +78,20 @@ def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
+def _own_settings(config: pytest.Config) -> bool:
+    """Whether pytest read the settings of the folder it was started in, or those it was told to, and not an inventory's."""
+    start = config.invocation_params.dir.resolve()
+    if config.getoption("inifilename", None):
+        return True
+    return config.inipath is not None and config.inipath.parent.resolve() in (start, *start.parents)
+
+
 def _options(config: pytest.Config, gate: str) -> Options:
-    project = gate_options.from_project(config.invocation_params.dir) if config.inipath is None else {}
+    project = None if _own_settings(config) else gate_options.from_project(config.invocation_params.dir)
 
     def value(name: str) -> str | None:
-        given = config.getoption(name) or gate_options.from_environment(name) or config.getini(f"kvgate_{name}")
-        return given or project.get(f"kvgate_{name}")
+        given = config.getoption(name) or gate_options.from_environment(name)
+        return given or (config.getini(f"kvgate_{name}") if project is None else project.get(f"kvgate_{name}"))
 
     inventory = value("inventory")
     return Options(

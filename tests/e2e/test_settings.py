@@ -56,6 +56,25 @@ def test_every_place_can_be_set_in_pyproject_and_the_command_line_wins(
     assert "none.yaml" in refused.stderr
 
 
+def test_settings_that_lie_beside_the_inventory_are_not_those_of_the_run(
+    serve: Callable[..., Site], tmp_path: Path
+) -> None:
+    """pytest takes the value of --inventory for a path of tests, and the settings beside it for its own."""
+    site = serve()
+    project = tmp_path / "campaign"
+    project.mkdir()
+    for folder, name in ((project, "ours"), (site.inventory.parent, "theirs")):
+        (folder / "pyproject.toml").write_text(
+            "[tool.pytest.ini_options]\n"
+            f"kvgate_ledger = 'sqlite:///{tmp_path}/{name}.db'\nkvgate_evidence = '{tmp_path}/{name}'\n"
+        )
+    ended = site.pytest("-m", "G1", "--inventory", str(site.inventory), cwd=project, PYTHONPATH=str(ROOT))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert (tmp_path / "ours.db").is_file()
+    assert not (tmp_path / "theirs.db").exists()
+    assert not (tmp_path / "theirs").exists()
+
+
 def replay(run: Run, *arguments: str) -> list[str]:
     journal = run.site.journal()
     assert journal is not None
