@@ -11,7 +11,7 @@ from checks.acceptance import Clause
 from checks.phrase import Phrase
 from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
-from kvgate.gate.earlier import Earlier
+from kvgate.gate.earlier import Earlier, answers_kept
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then
@@ -100,7 +100,7 @@ def _fate(one: Earlier, read: Reader) -> str:
 def stored(session: GateSession) -> str:
     """What an interrupted run leaves behind, and how to go on with it."""
     read = Reader(language())
-    answers = 0 if session.answers is None else sum(1 for _ in session.answers.evidence.answers())
+    answers = 0 if session.evidence is None else answers_kept(session.evidence.path)
     return read(
         "{count} of {owed} verdicts and {answers} answers of hosts are stored, and the gate stays UNDECIDED; the same "
         "command with --only-stale asks only the rest",
