@@ -35,7 +35,6 @@ def refused(site: Site, ended: subprocess.CompletedProcess[str], *said: str) -> 
         (("-m", "G1 and not slow"), "one gate alone"),
         (("-m", "G7"), "found gate G7, wanted one of G1, G2, G3, G4"),
         (("-m", "G4"), "G3 was never run"),
-        (("-m", "G2", "--allow-load"), "ssh-keygen -t ed25519 -f ~/.ssh/kvgate-customer"),
         (("-n", "2"), "leave -n away"),
         (("--maxfail", "many"), "invalid int value"),
         (("--no-such-option",), "unrecognized arguments"),
@@ -55,6 +54,11 @@ def refused(site: Site, ended: subprocess.CompletedProcess[str], *said: str) -> 
 )
 def test_what_cannot_be_run_is_refused(site: Site, arguments: tuple[str, ...], said: str) -> None:
     refused(site, site.gate(*(word.format(folder=site.folder) for word in arguments)), said)
+
+
+def test_a_gate_that_nobody_signs_says_how_to_make_a_key(site: Site) -> None:
+    place = ("--inventory", str(site.inventory), "--ledger", site.ledger, "--evidence", str(site.evidence))
+    refused(site, site.pytest("-m", "G2", "--allow-load", *place), "ssh-keygen -t ed25519 -f ~/.ssh/kvgate-customer")
 
 
 def test_a_gate_without_an_inventory_is_refused_and_not_skipped(site: Site) -> None:
