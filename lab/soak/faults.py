@@ -187,7 +187,7 @@ FAULTS: tuple[SoakFault, ...] = (
         Count("accelerator", "nvidia-smi", "sram_uncorrectable_parity", _s(380), 1), stops={"G4.2.10"}, platform="nvidia",
     ),
     _fault(
-        "nvidia-ecc-off", "NVIDIA 加速卡未开启 ECC，无错误计数", "NVIDIA cards run without ECC and count no errors", None,
+        "nvidia-ecc-untold", "NVIDIA 加速卡未开启 ECC，无错误计数", "NVIDIA cards run without ECC and count no errors", None,
         Word("accelerator", "nvidia-smi", "ecc", 0, math.inf, "N/A"), undecided={"G4.2.10"}, platform="nvidia",
     ),
     _fault(

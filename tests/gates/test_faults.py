@@ -6,6 +6,7 @@ import pytest
 
 from checks.verdict import Outcome
 from lab.faults import Fault, every
+from lab.soak.faults import EMBEDDED
 from tests.gates.harness import Result, judge
 
 PLATFORMS = ("rocm", "ascend", "nvidia")
@@ -26,6 +27,10 @@ def gate_of(fault: Fault) -> str:
 def told(result: Result) -> str:
     ids = sorted(result.clauses(Outcome.STOP) | result.clauses(Outcome.UNDECIDED))
     return "\n".join(f"{clause}: {result.why(clause)[:2]}" for clause in ids)
+
+
+def test_a_name_means_one_fault_whether_of_a_soak_or_not() -> None:
+    assert not {one.name for one in EMBEDDED} & every().keys()
 
 
 @pytest.mark.parametrize(("gate", "least"), [("G1", 300), ("G2", 15), ("G3", 20)])

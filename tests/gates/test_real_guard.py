@@ -17,7 +17,10 @@ import pytest
 from checks.block import criteria, guard, raw
 from checks.block.guard import Guarded
 from checks.block.patterns import Pattern, Way
+from checks.block.validity import Held
+from checks.ceiling import through_slots
 from checks.parsers import fio
+from checks.phrase import say
 from checks.probe import Level
 from checks.verdict import Outcome
 from kvgate.errors import CannotTell
@@ -277,13 +280,14 @@ PATTERN = Pattern(Way.RANDWRITE, 4096, 4, 1, ramp=0)
 
 @pytest.mark.usefixtures("alone")
 def test_a_raw_disk_is_filled_twice_and_measured_until_it_is_steady(disk: Disk, tmp_path: Path) -> None:
-    rule = {"range_percent": 1000.0, "rise_percent": 1000.0, "window": 3}
-    enough = partial(criteria.steady, **rule)
+    rule = criteria.Settling(1000.0, 1000.0, 3)
+    enough = partial(criteria.steady, rule=rule)
     trial = raw.steady_writes("here", SERIAL, 16 * MIB, PATTERN, 3, 4, enough, disk.node, str(disk.root))
     assert trial.level is Level.DESTRUCTIVE
     with Evidence.create(tmp_path, "run-1", {"gate": "G2"}) as evidence:
         tried_ = Trials([trial], LocalTransport(), Answers(evidence), "kvgate:raw-1").run()
-        verdict = criteria.settled(tried_.measured(trial), 1000, 1000, 3)
+        slot = through_slots(say("the slot of the disk"), [(5, 16)])
+        verdict = criteria.settled(tried_.measured(trial), Held(0.0, 0.0, 0.0, slot, 4096), rule)
         assert verdict.outcome is Outcome.PASS
         assert len(tried_.rounds(trial)) == 3
 
