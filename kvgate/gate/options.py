@@ -57,9 +57,10 @@ def gate_of(expression: str) -> str | None:
 
 def refuse_other_gate(expression: str) -> None:
     """Raises NotAllowed for a ``-m`` expression that means a gate which is none."""
-    if (other := re.search(r"\b[Gg]\d+\b", expression)) is not None:
+    others = [name for name in re.findall(r"\b[Gg]\d+\b", expression) if name not in GATES]
+    if others:
         raise NotAllowed(
-            say("found gate {name}, wanted one of {known}, as in -m G1", name=other[0], known=", ".join(GATES))
+            say("found gate {name}, wanted one of {known}, as in -m G1", name=others[0], known=", ".join(GATES))
         )
 
 
