@@ -20,4 +20,6 @@ def test_the_disk_that_the_machine_runs_from_is_refused() -> None:
     done = subprocess.run(["sh", "-c", probe.command({})], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == guard.REFUSED
     told = str(probe.parse(done.stdout).refused)
-    assert "condition: mount" in told or "condition: partition" in told, told  # what holds it is named, not that it is held
+    assert "condition: mount" in told or "condition: partition" in told, (
+        told
+    )  # what holds it is named, not that it is held
