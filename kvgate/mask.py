@@ -134,11 +134,11 @@ class Masker:
         data = text.encode("utf-8", "surrogatepass")
         starts = {at for secret in self._secrets for at in _all(data, secret)}
         starts |= {found.end(1) for one in self._patterns for found in one.shape.finditer(data)}
-        heads = [data[: data.rfind(b"\n", 0, at) + 1] for at in sorted(starts)]
-        return [
-            (head.count(b"\n") + 1, len(data[len(head) : at].decode("utf-8", "replace")) + 1)
-            for head, at in zip(heads, sorted(starts))  # noqa: B905 - Python 3.8 knows no strict
-        ]
+        found = []
+        for at in sorted(starts):
+            line = data.rfind(b"\n", 0, at) + 1
+            found.append((data.count(b"\n", 0, line) + 1, len(data[line:at].decode("utf-8", "replace")) + 1))
+        return found
 
     def mask_text(self, text: str) -> tuple[str, int]:
         """Same for text."""

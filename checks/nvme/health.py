@@ -35,27 +35,21 @@ class Health:
 def health_by_nvme(text: str) -> Health:
     """Read ``nvme smart-log``: Kelvin becomes Celsius, data units become bytes."""
     log = nvme_smart_log.parse(text)
-    return Health(
-        critical_warning=log.critical_warning,
-        celsius=None if log.kelvin is None else log.kelvin - KELVIN,
-        available_spare=log.available_spare,
-        spare_threshold=log.spare_threshold,
-        percent_used=log.percent_used,
-        written_bytes=log.data_units_written * DATA_UNIT,
-        power_on_hours=log.power_on_hours,
-        unsafe_shutdowns=log.unsafe_shutdowns,
-        media_errors=log.media_errors,
-        error_log_entries=log.error_log_entries,
-        heat=log.heat,
-    )
+    return _health(log, None if log.kelvin is None else log.kelvin - KELVIN, log.heat)
 
 
 def health_by_smartctl(text: str) -> Health:
     """Read ``smartctl -a -j``: temperatures are Celsius already."""
     log = smartctl.parse(text)
+    return _health(log, log.celsius)
+
+
+def _health(
+    log: nvme_smart_log.SmartLog | smartctl.Smartctl, celsius: int | None, heat: tuple[tuple[str, int], ...] = ()
+) -> Health:
     return Health(
         critical_warning=log.critical_warning,
-        celsius=log.celsius,
+        celsius=celsius,
         available_spare=log.available_spare,
         spare_threshold=log.spare_threshold,
         percent_used=log.percent_used,
@@ -64,4 +58,5 @@ def health_by_smartctl(text: str) -> Health:
         unsafe_shutdowns=log.unsafe_shutdowns,
         media_errors=log.media_errors,
         error_log_entries=log.error_log_entries,
+        heat=heat,
     )

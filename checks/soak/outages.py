@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from checks.soak.asked import answered
 from checks.soak.causes import RACK, SETTLING, Outage, Reach, explained
-from checks.soak.tables import Table
+from checks.soak.tables import Table, said
 from checks.soak.track import Doing, Track
 
 #: Transports of controllers that stand in the array.
@@ -169,7 +169,7 @@ def _gone(track: Track, stream: str, subject: str, cause: str) -> Iterable[Outag
     table, seconds = track.tables[stream], track.seconds[stream]
     error = table.texts.get("error", np.full(len(table), None, dtype=object))
     # Where nothing could be read nobody knows who was gone; where all was read and nothing is there, all are.
-    ticks = np.unique(table.tick[(table.subject != "") | (error == None)])  # noqa: E711 - of each element
+    ticks = np.unique(table.tick[(table.subject != "") | ~said(error)])
     there = np.isin(ticks, table.tick[table.subject == subject])
     if there.all():
         return

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checks.soak.outages import scheduled
-from checks.soak.tables import Table
+from checks.soak.tables import Table, said
 from checks.soak.track import Track
 
 #: Streams without which nobody can say what a minute was.
@@ -51,7 +51,7 @@ def good(table: Table) -> npt.NDArray[np.bool_]:
     """Rows that tell something: no error, and of a tool an exit status of 0 (of a page 200)."""
     rows = np.ones(len(table), dtype=bool)
     if "error" in table.texts:
-        rows &= np.array([one is None for one in table.texts["error"]], dtype=bool)
+        rows &= ~said(table.texts["error"])
     if "stdout" in table.texts and "status" in table.numbers:
         rows &= np.isin(table.numbers["status"], (0.0, 200.0))
     return rows
@@ -137,7 +137,7 @@ def _untold(track: Track, stream: str, table: Table, fields: tuple[str, ...]) ->
     told = np.zeros(len(table), dtype=bool)
     for field in fields:
         if field in table.texts:
-            told |= table.texts[field] != None  # noqa: E711 - of each element
+            told |= said(table.texts[field])
         if field in table.numbers:
             told |= ~np.isnan(table.numbers[field])
     most = _PERIODS * track.plan.streams[stream].every

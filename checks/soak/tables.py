@@ -166,3 +166,8 @@ def joined(parts: Sequence[Table]) -> Table:
             for name in dict.fromkeys(name for part in parts for name in part.texts)
         },
     )
+
+
+def said(texts: npt.NDArray[np.object_]) -> npt.NDArray[np.bool_]:
+    """Rows in which a text stands; None: none does."""
+    return np.array([one is not None for one in texts], dtype=bool)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,10 @@ from checks.probe import UnreadableOutput
 MIB = 2**20
 
 
-def laid(size: int, **more: object) -> FioRun:
+def laid(size: int, **more: Any) -> FioRun:
     way = Direction("write", size, size // MIB, 1000, 1.0, size, None, None)
     job = Job("lay-out", 0, None, None, (), (way,))
-    return FioRun("fio-3.33", 1, (), (replace(job, **more),), ())  # type: ignore[arg-type]
+    return FioRun("fio-3.33", 1, (), (replace(job, **more),), ())
 
 
 @pytest.mark.parametrize(

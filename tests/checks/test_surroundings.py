@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,8 @@ LATER = replace(CALM, ticks=(200, 2000))
 QUIET = {"node-01": Around(CALM, LATER)}
 
 
-def around(**more: object) -> dict[str, Around]:
-    return {"node-01": Around(CALM, replace(LATER, **more))}  # type: ignore[arg-type]
+def around(**more: Any) -> dict[str, Around]:
+    return {"node-01": Around(CALM, replace(LATER, **more))}
 
 
 @pytest.mark.parametrize(
