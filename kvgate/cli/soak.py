@@ -13,7 +13,7 @@ import click
 from rich.live import Live
 
 from checks.phrase import say
-from kvgate.cli import options, speech
+from kvgate.cli import options, soak_signing, speech
 from kvgate.cli.soak_run import run
 from kvgate.cli.soak_samples import samples
 from kvgate.cli.soak_schedule import schedule
@@ -96,7 +96,7 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
 )
 @_INVENTORY
 @_SOAKS
-@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+@soak_signing.ALLOW_LOAD
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
 @click.option(
     "--anew",

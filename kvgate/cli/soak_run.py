@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from kvgate.cli import options, signing, soak_signing, speech
+from kvgate.cli import soak_signing, speech
 from kvgate.cli.soak_schedule import SOAKS
 from kvgate.gate import options as gate_options
 from kvgate.soak.schedule import Book
@@ -33,12 +33,7 @@ from kvgate.soak.schedule import Book
     help=speech.read("the rack"),
 )
 @SOAKS
-@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
-@soak_signing.KEY
-@soak_signing.PARTY
-@signing.TRUST
-@options.LEDGER
-@options.evidence(speech.read("where runs are kept"))
+@soak_signing.alone
 @click.option(
     "--every", type=click.IntRange(1, 3600), default=300, show_default=True, help=speech.read("seconds between looks")
 )

@@ -16,7 +16,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from checks.phrase import say
-from kvgate.cli import options, signing, soak_signing, speech
+from kvgate.cli import options, soak_signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.gate import options as gate_options
 from kvgate.inventory import reader
@@ -55,12 +55,7 @@ SOAKS = click.option(
     "--every", type=click.Choice(EVERY), default="once", show_default=True, help=speech.read("how often from then on")
 )
 @click.option("--name", default="soak", show_default=True, help=speech.read("name of the entry"))
-@click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
-@soak_signing.KEY
-@soak_signing.PARTY
-@signing.TRUST
-@options.LEDGER
-@options.evidence(speech.read("where runs are kept"))
+@soak_signing.alone
 @click.option(
     "--way",
     type=click.Choice(["systemd", "crontab"]),

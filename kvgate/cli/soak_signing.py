@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,19 +12,36 @@ from checks.phrase import say
 from kvgate.campaign import parties
 from kvgate.certificates import keys
 from kvgate.certificates.trust import PARTIES
+from kvgate.cli import options as shared
 from kvgate.cli import signing, speech
 from kvgate.errors import NotAllowed
 from kvgate.inventory import reader
 
-KEY = click.option(
-    "--key", type=click.Path(path_type=Path), envvar="KVGATE_KEY",
-    help=speech.read(
-        "signs the start ticket of G4: a private key without a passphrase, as a timer can ask neither a person nor ssh-agent"
+Command = Callable[..., Any]
+
+ALLOW_LOAD = click.option("--allow-load", is_flag=True, help=speech.read("permit load on the rack for all that time"))
+
+#: What a soak that nobody attends is told: leave to make load, who signs its start ticket, and where ledger and evidence are.
+_ALONE = (
+    ALLOW_LOAD,
+    click.option(
+        "--key", type=click.Path(path_type=Path), envvar="KVGATE_KEY",
+        help=speech.read(
+            "signs the start ticket of G4: a private key without a passphrase, as a timer can ask neither a person nor ssh-agent"
+        ),
     ),
+    click.option("--party", type=click.Choice(PARTIES), envvar="KVGATE_PARTY", help=speech.read("whose key that is")),
+    signing.TRUST,
+    shared.LEDGER,
+    shared.evidence(speech.read("where runs are kept")),
 )  # fmt: skip
-PARTY = click.option(
-    "--party", type=click.Choice(PARTIES), envvar="KVGATE_PARTY", help=speech.read("whose key that is")
-)
+
+
+def alone(command: Command) -> Command:
+    """Give a command the options of a soak that nobody attends."""
+    for option in reversed(_ALONE):
+        command = option(command)
+    return command
 
 
 def options(inventory: Path, key: Path | None, party: str | None, trust: Path | None) -> list[str]:
