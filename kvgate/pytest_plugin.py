@@ -91,7 +91,7 @@ def _options(config: pytest.Config, gate: str) -> Options:
 
     def value(name: str) -> str | None:
         given = config.getoption(name) or gate_options.from_environment(name)
-        return given or (config.getini(f"kvgate_{name}") if project is None else project.get(f"kvgate_{name}"))
+        return given or (config.getini(f"kvgate_{name}") if project is None else project.get(f"kvgate_{name}")) or None
 
     inventory = value("inventory")
     return Options(

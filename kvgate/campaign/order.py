@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from checks.phrase import Phrase, joined, listed, plain, say
+from kvgate.campaign.commands import to_run
 from kvgate.campaign.scopes import touching
 from kvgate.campaign.standing import Attempt, Campaign, Elsewhere
 from kvgate.inventory.calendar import GATES
@@ -88,7 +89,7 @@ def _known_by(other: Elsewhere) -> Phrase:
 def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: datetime) -> list[Obstacle]:
     """Why a PASS does not open the next gate any more, or not yet."""
     run = attempt.run
-    again = say("run {gate} again: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=run.gate)
+    again = say("run {gate} again: {command}", gate=run.gate, command=to_run(run.gate))
     found = []
     if run.simulated is not rack.simulated:
         found.append(
@@ -193,7 +194,7 @@ def _missing(campaign: Campaign, gate: str) -> Obstacle:
             attempt=last.run.attempt,
             outcome=last.outcome.value,
         )
-    return Obstacle("missing", why, say("run it: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate))
+    return Obstacle("missing", why, say("run it: {command}", command=to_run(gate)))
 
 
 def taken_back(passed: Attempt, by: Attempt) -> Phrase:
@@ -238,7 +239,7 @@ def _unsigned(attempt: Attempt) -> Obstacle:
             "the PASS of {gate} (run {run}) cannot be certified: no party signed its start ticket before it asked",
             gate=run.gate, run=run.id,
         )  # fmt: skip
-        do = say("run {gate} again, signed: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=run.gate)
+        do = say("run {gate} again, signed: {command}", gate=run.gate, command=to_run(run.gate))
         return Obstacle("unsigned", why, do)
     why = say("the PASS of {gate} (run {run}) is not certified", gate=run.gate, run=run.id)
     do = say(

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from checks.accelerator.serials import serials
 from checks.nic.probes import interfaces
 from checks.nvme.probes import controllers
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, listed, say
 from checks.probe import Probe
 from kvgate.campaign.scopes import DEPENDS, NAMES, Place, Scope, changes, disk_scope, port_scope, touching
 from kvgate.errors import CannotTell
@@ -130,9 +130,19 @@ def identity(found: Mapping[Place, Seen]) -> dict[Place, frozenset[str]]:
 def another(gate: str, passed: Mapping[Place, Seen], now: Mapping[Place, Seen]) -> list[Phrase]:
     """Why the rack that answers now is not, or may not be, the one that passed the gate before; empty when it is the same."""
     before, after = identity(passed), identity(now)
-    found = [change.phrase() for change in touching(gate, changes(before, after, told=True))]
+    found = [
+        say("this is not the rack that passed {gate}, run {gate} again: {change}", gate=gate, change=change.phrase())
+        for change in touching(gate, changes(before, after, told=True))
+    ]
+    dark: dict[tuple[str, str], list[Phrase]] = {}
     for host, scope in sorted(before.keys() - after.keys()):
         if scope in DEPENDS[gate]:
             why = now[host, scope].untold if (host, scope) in now else "not asked"
-            found.append(say("{where}, {scope}: cannot be told now ({why})", where=host, scope=NAMES[scope], why=why))
-    return found
+            dark.setdefault((host, why), []).append(NAMES[scope])
+    return found + [
+        say(
+            "whether {host} is the one that passed {gate} cannot be told now: {scopes} ({why})",
+            host=host, gate=gate, scopes=listed(scopes), why=why,
+        )
+        for (host, why), scopes in dark.items()
+    ]  # fmt: skip

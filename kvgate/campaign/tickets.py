@@ -7,6 +7,7 @@ from datetime import datetime
 
 from checks.phrase import Phrase, say
 from kvgate.campaign import statements
+from kvgate.campaign.commands import to_run
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates import ticket as tickets
 from kvgate.certificates.code import code_digest
@@ -74,8 +75,8 @@ def to_certify(
     if next(kept(ledger, run), None) is None:
         return say(
             "no party signed its start ticket before it asked, so nobody can count the attempts before it; run it again, "
-            "signed: pytest -m {gate} --inventory FILE --key FILE --party NAME",
-            gate=run.gate,
+            "signed: {command}",
+            command=to_run(run.gate),
         )
     if trust is None:
         return say(
@@ -84,7 +85,6 @@ def to_certify(
             party=party,
         )
     return say(
-        "its start ticket was signed by no key of {place} that counts; run it again with a party's own: pytest -m {gate} "
-        "--inventory FILE --key FILE --party NAME",
-        place=trust.place, gate=run.gate,
+        "its start ticket was signed by no key of {place} that counts; run it again with a party's own: {command}",
+        place=trust.place, command=to_run(run.gate),
     )  # fmt: skip

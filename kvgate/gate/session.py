@@ -190,7 +190,7 @@ class GateSession:
         if self.before is not None:
             gate, passed = self.before
             for phrase in seen.another(gate, passed, self.seen):
-                self.trouble.append(f"this is not the rack that passed {gate}, run {gate} again: {phrase}")
+                self.trouble.append(str(phrase))
         self.trouble += [str(phrase) for phrase in self.recognised([one.row() for one in found])]
 
     def look_again(self) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from checks.verdict import Outcome
 from kvgate.campaign import order
+from kvgate.campaign.commands import to_run
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
@@ -170,7 +171,7 @@ def _next(found: Overview, read: Reader) -> Iterator[RenderableType]:
     gate = found.next.gate
     if not found.next.obstacles:
         yield Sentence(
-            read("next: {gate} may start: pytest -m {gate} --inventory FILE --key FILE --party NAME", gate=gate),
+            read("next: {gate} may start: {command}", gate=gate, command=to_run(gate)),
             style="bold",
         )
         return

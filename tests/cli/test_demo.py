@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -184,3 +185,14 @@ def test_a_demo_that_cannot_certify_what_passed_says_what_to_do_and_ends_otherwi
     assert ended.returncode == 6, ended.stderr
     assert "no certificate of G1: " in ended.stderr
     assert "begin anew in another folder: kvgate demo --var DIR" in ended.stderr
+
+
+def test_a_second_demo_in_the_same_folder_is_refused_and_changes_nothing(kvgate: Kvgate, tmp_path: Path) -> None:
+    folder = tmp_path / "var" / "demo"
+    folder.mkdir(parents=True)
+    with (folder / "lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        refused = kvgate("demo", "G1", "--var", tmp_path / "var")
+    assert refused.exit_code == 4
+    assert "another demo runs in" in refused.stderr
+    assert [path.name for path in folder.iterdir()] == ["lock"]

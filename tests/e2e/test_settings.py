@@ -81,6 +81,15 @@ def replay(run: Run, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-q", "-m", "G1", "--replay", str(journal.parent), *arguments]
 
 
+def test_whoever_sets_nothing_signs_nothing_and_g1_runs(serve: Callable[..., Site]) -> None:
+    """With the settings of the checkout in force, as for an inventory that lies in it: what they leave open is not given."""
+    site = serve()
+    place = ("--inventory", str(site.inventory), "--ledger", site.ledger, "--evidence", str(site.evidence))
+    ended = site.pytest("-c", str(ROOT / "pyproject.toml"), "-m", "G1", *place)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "not signed: this run can be shown" in " ".join((ended.stdout + ended.stderr).split())
+
+
 def test_a_chinese_locale_is_answered_in_chinese(stopped: Run) -> None:
     env = {name: value for name, value in stopped.site.environment().items() if name != "LC_ALL"}
     command = replay(stopped)
