@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
+from checks.trial import Trial
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement, differences
 from kvgate.campaign import seen
@@ -20,7 +21,7 @@ from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Informed, Need, Rehearsal, Rehearsed
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
@@ -121,9 +122,24 @@ class GateSession:
                 test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
             # A disk is asked by the name its serial had; only the second look shows that it kept it.
             second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or len(rehearsal.clocks) > clocks or len(rehearsal.trials) > trials:
+            if "measure" in test.parameters and len(rehearsal.needs) > known:
+                rehearsal.following.add(test.owed)
+            if (
+                second
+                or len(rehearsal.clocks) > clocks
+                or len(rehearsal.trials) > trials
+                or test.owed in rehearsal.following
+            ):
                 rehearsal.late.add(test.owed)
         return rehearsal
+
+    def following(self, tests: Sequence[GateTest], answers: Answers | None) -> list[Trial[Any]]:
+        """Loads of tests that choose them by answers; without ``answers``, as in a plan, what they load if nobody tells."""
+        informed = Informed(baseline=Baseline(self.evidence), answers=answers)
+        for test in tests:
+            with suppress(Rehearsed, Exception):
+                test.body(**test.arguments(informed, self.terms(test.owed), _dry, _dry))
+        return informed.trials
 
     def clause(self, owed: Owed) -> Clause:
         """Return the clause of an owed verdict."""
@@ -161,9 +177,10 @@ class GateSession:
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host), self.journals.state(host))
             self._soaked = None  # read anew from the answers that count in the end
-        if rehearsal.trials:
+        following = [test for test in tests if test.owed in rehearsal.following]
+        if trials := [*rehearsal.trials, *self.following(following, self.answers)]:
             mark = f"kvgate:{self.evidence.run}"
-            may, may_not = permitted(rehearsal.trials, self.destroys)
+            may, may_not = permitted(trials, self.destroys)
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
             self._trials = Trials(may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell)
