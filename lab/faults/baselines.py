@@ -56,7 +56,7 @@ FAULTS: tuple[Fault, ...] = (
         Flaw("other-version", "local"), undecided=_LOCAL,
     ),
     served(
-        "baseline-layers-unlike", "the served model's layers are not alike: its KV chunks have no one size, and its tokens no one number of bytes",
+        "baseline-layers-unlike", "the served model's layers are not alike: its KV chunks have no one size",
         Flaw("sliding-window"), undecided=_LOCAL | {"G2.1.4", "G2.1.5", "G2.1.6"},
     ),
     # ---- rounds that do not repeat

@@ -15,8 +15,8 @@ from kvgate.gate.preview import preview
 from kvgate.gate.session import GateSession, GateTest
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
-from lab.load.host import LoadHost
 from lab.inventory import text
+from lab.load.host import LoadHost
 from lab.rack import VirtualHost, build, fingerprint, host_key
 from tests.gates.harness import Virtual, _parameters, agreement, bodies, judge
 
