@@ -341,9 +341,9 @@ class GateSession:
         return len(self.judged) - len(self._waiting)
 
     def reasons(self) -> str:
-        """Return every reason why something owed has no verdict, each once, for the ledger."""
-        missing = (item for item, _ in self.owed if item not in self.judged)
-        return "; ".join(dict.fromkeys(str(self._why(item)) for item in missing))
+        """Return every reason why something owed has no verdict, and every remark of the run, each once, for the ledger."""
+        missing = (str(self._why(item)) for item, _ in self.owed if item not in self.judged)
+        return "; ".join(dict.fromkeys((*missing, *self.remarks)))
 
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
