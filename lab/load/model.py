@@ -44,8 +44,8 @@ class Trouble:
     ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid
     out and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow
     many small requests, ``large_reads`` those of more than 4 MiB; ``jobs`` is how many jobs fio runs whatever it was asked.
-    ``stderr``/``status``/``error`` are how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and ``lost`` what each round
-    adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
+    ``stderr``/``status``/``error`` are how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and
+    ``lost`` what each round adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
     the share of its time that it ran; ``killed`` prints nothing.
     """
 
