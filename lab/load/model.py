@@ -39,14 +39,14 @@ _BEST = 1.01
 class Trouble:
     """What is wrong with load on a host. ``on`` is a device, empty for all; ``runs`` are numbers of fio's runs on it, empty for all.
 
-    ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
-    the share of bytes that memory answers, ``other`` foreign bytes a second on the device, before and during a run, and
-    ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid
-    out and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow
-    many small requests, ``large_reads`` those of more than 4 MiB; ``jobs`` is how many jobs fio runs whatever it was asked.
-    ``stderr``/``status``/``error`` are how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and
-    ``lost`` what each round adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
-    the share of its time that it ran; ``killed`` prints nothing.
+    ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached``
+    is the share of bytes that memory answers, ``other`` foreign bytes a second on the device, before and during a run, and
+    ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid out
+    and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow many small requests,
+    ``large_reads`` those of more than 4 MiB; ``jobs`` is how many jobs fio runs whatever it was asked.
+    ``stderr``/``status``/``error`` are how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps``
+    and ``lost`` what each round adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the
+    disk warms in it; ``short`` the share of its time that it ran; ``killed`` prints nothing.
     """
 
     on: str = ""
