@@ -20,8 +20,9 @@ from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
+from kvgate.gate import rehearsal
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Informed, Need, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
@@ -114,32 +115,12 @@ class GateSession:
     # ---- what will be asked
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
-        """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
-        rehearsal = Rehearsal(baseline=Baseline(self.evidence))
-        for test in tests:
-            known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
-            with suppress(Rehearsed, Exception):
-                test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
-            # A disk is asked by the name its serial had; only the second look shows that it kept it.
-            second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if "measure" in test.parameters and len(rehearsal.needs) > known:
-                rehearsal.following.add(test.owed)
-            if (
-                second
-                or len(rehearsal.clocks) > clocks
-                or len(rehearsal.trials) > trials
-                or test.owed in rehearsal.following
-            ):
-                rehearsal.late.add(test.owed)
-        return rehearsal
+        """What every test asks and loads, as far as it goes without answers."""
+        return rehearsal.rehearse(tests, self.terms, Baseline(self.evidence))
 
     def following(self, tests: Sequence[GateTest], answers: Answers | None) -> list[Trial[Any]]:
-        """Loads of tests that choose them by answers; without ``answers``, as in a plan, what they load if nobody tells."""
-        informed = Informed(baseline=Baseline(self.evidence), answers=answers)
-        for test in tests:
-            with suppress(Rehearsed, Exception):
-                test.body(**test.arguments(informed, self.terms(test.owed), _dry, _dry))
-        return informed.trials
+        """Loads that tests choose by ``answers``; None, as in a plan: what they load if nobody tells."""
+        return rehearsal.following(tests, self.terms, Baseline(self.evidence), answers)
 
     def clause(self, owed: Owed) -> Clause:
         """Return the clause of an owed verdict."""
@@ -163,22 +144,22 @@ class GateSession:
 
         ``watch`` is a second way to the hosts and ``tell`` hears how far it is, both for clauses that make load.
         """
-        rehearsal = self.rehearse(tests)
+        dry = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
-        self.late = frozenset(rehearsal.late)
-        met, clocks = self.met(rehearsal.hosts), sorted(set(rehearsal.clocks))
+        self.late = frozenset(dry.late)
+        met, clocks = self.met(dry.hosts), sorted(set(dry.clocks))
         hosts = sorted(met)
-        needs = [*rehearsal.needs, *self.identities(met)]
+        needs = [*dry.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
         self.identify(met)
         if self.journals is not None:
-            for host in sorted(set(rehearsal.soaks)):
+            for host in sorted(set(dry.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host), self.journals.state(host))
             self._soaked = None  # read anew from the answers that count in the end
-        following = [test for test in tests if test.owed in rehearsal.following]
-        if trials := [*rehearsal.trials, *self.following(following, self.answers)]:
+        following = [test for test in tests if test.owed in dry.following]
+        if trials := [*dry.trials, *self.following(following, self.answers)]:
             mark = f"kvgate:{self.evidence.run}"
             may, may_not = permitted(trials, self.destroys)
             for trial in may_not:
@@ -410,7 +391,3 @@ class _TermsThen(dict[str, Any]):
         raise CannotTell(
             say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
         )
-
-
-def _dry(*_: object, **__: object) -> Any:
-    raise Rehearsed
