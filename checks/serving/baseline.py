@@ -51,8 +51,8 @@ def alone(
 ) -> Trial[Alone]:
     """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks.
 
-    Up to as many again are made while each is slower (or faster) than the one before by ``drift`` percent: noise turns round. Of all of them one in
-    ``one_void_in`` may be void.
+    Up to as many again are made while each is slower (or faster) than the one before by ``drift`` percent: noise turns round.
+    Of all of them one in ``one_void_in`` may be void.
     """
 
     def enough(rounds: Sequence[Alone]) -> bool:
