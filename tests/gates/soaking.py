@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from checks.decision import Owed
 from checks.parsers import soak_journal
+from checks.soak.attempts import Start, Starts
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
 from checks.verdict import Outcome, Verdict
@@ -66,11 +68,25 @@ def judge(
         terms |= {name: value for name, value in limits.items() if name in terms}
         body = bodies(GATES["G4"])[item.clause]
         given: list[Verdict] = []
-        known = {"soak": lambda host: soaks[host], "terms": terms, "decide": given.append}
+        known = {
+            "soak": lambda host: soaks[host],
+            "starts": lambda: started(soaks),
+            "terms": terms,
+            "decide": given.append,
+        }
         body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
         assert len(given) == 1
         found[item] = given[0]
     return found
+
+
+def started(soaks: Mapping[str, HostSoak]) -> Starts:
+    """The ledger's list where each of these soaks was written down when it began."""
+    plans: dict[str, dict[str, str]] = {}
+    for host, one in soaks.items():
+        plans.setdefault(one.plan.soak, {})[host] = one.plan.digest
+    begun = datetime.fromtimestamp(min(one.begun_utc for one in soaks.values()) / 1e6, UTC).isoformat()
+    return Starts(tuple(Start(name, begun, plans=hosts, begun=begun) for name, hosts in plans.items()))
 
 
 def clauses(verdicts: Mapping[Owed, Verdict], outcome: Outcome) -> set[str]:
