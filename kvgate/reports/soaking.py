@@ -39,9 +39,9 @@ def row(told: Told, store: Store) -> dict[str, Any]:
 def as_json(
     store: Store, told: Sequence[Told], scale: float | None, *, new: bool = False, starts: Starts | None = None
 ) -> dict[str, Any]:
-    """All hosts under stable keys; ``starts``: every soak that the ledger has, null where it was not asked."""
+    """All hosts under stable keys; ``starts``: every soak that the ledger has, none where it was not asked."""
     hosts = [row(one, store) for one in told]
-    listed = None if starts is None else [start_json(one, starts) for one in starts.soaks]
+    listed = [] if starts is None else [start_json(one, starts) for one in starts.soaks]
     return {
         "soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts, "starts": listed,
         "problems": [] if starts is None else list(starts.problems),
@@ -52,7 +52,7 @@ def start_json(one: Start, starts: Starts) -> dict[str, Any]:
     """One soak of the ledger under stable keys."""
     return {
         "soak": one.soak, "started": one.started or None, "times": one.times, "begun": one.begun or None,
-        "stopped": one.stopped or None, "removed": one.removed or None, "runs": [list(run) for run in one.runs],
+        "stopped": one.stopped or None, "removed": one.removed or None, "runs": [run for run, _ in one.runs],
         "signed_by": list(one.signed), "abandoned": one in starts.abandoned(),
     }  # fmt: skip
 
