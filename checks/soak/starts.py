@@ -33,10 +33,22 @@ def written_down(starts: Starts | None, hosts: Mapping[str, HostSoak], apart: fl
         return Verdict.undecided(note, required, measured)
     if wrong := [why for host, soak in hosts.items() for why in _unlike(host, soak, starts, apart)]:
         return Verdict.undecided(joined(wrong[:_NAMED]), required, measured)
+    if changed := [host for host, soak in hosts.items() if _planned(soak, starts) != soak.plan.digest]:
+        note = say(
+            "{hosts}: the plan that ran there is not the one that was written down at the start: it was changed on the host",
+            hosts=", ".join(changed),
+        )  # fmt: skip
+        return Verdict.of(False, measured, required, note=note)
     verdict = Verdict.of(True, measured, required, quantities=count("abandoned", len(before)))
     for soak in hosts.values():
         verdict = finished(soak, verdict)
     return verdict
+
+
+def _planned(soak: HostSoak, starts: Starts) -> str:
+    """Digest of the plan that was written down for a host; "" where none was."""
+    one = starts.of(soak.plan.soak)
+    return "" if one is None else one.plans.get(soak.plan.host, "")
 
 
 def _measured(names: Sequence[str], starts: Starts, before: Sequence[Start]) -> Phrase:
@@ -57,13 +69,8 @@ def _unlike(host: str, soak: HostSoak, starts: Starts, apart: float) -> list[Phr
                 host=host, soak=name,
             )
         ]  # fmt: skip
-    if one.plans.get(host) != soak.plan.digest:
-        return [
-            say(
-                "{host}: the plan that {soak} ran there is not the one that was written down at its start: end it and start anew",
-                host=host, soak=name,
-            )
-        ]  # fmt: skip
+    if host not in one.plans:
+        return [say("{host}: the start of {soak} that is written down names no plan of it", host=host, soak=name)]
     early = datetime.fromisoformat(one.started).timestamp() - soak.begun_utc / 1e6
     if early > apart:
         return [

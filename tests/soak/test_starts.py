@@ -224,8 +224,8 @@ def test_a_soak_that_was_written_down_passes_and_names_those_that_were_abandoned
         (None, "does not hold what the ledger has"),
         (Starts(), "the ledger has no start of"),
         (replace(LIST, soaks=tuple(replace(one, started="") for one in LIST.soaks)), "the ledger has no start of"),
+        (replace(LIST, soaks=tuple(replace(one, plans={}) for one in LIST.soaks)), "names no plan of it"),
         (replace(LIST, problems=("record 2 ...",)), "cannot be believed"),
-        (replace(LIST, soaks=tuple(replace(one, plans={"node-01": "0" * 64}) for one in LIST.soaks)), "the plan that"),
         (
             replace(LIST, soaks=tuple(replace(one, started="2199-01-01T00:00:00.000000Z") for one in LIST.soaks)),
             "before its start was written down",
@@ -236,6 +236,14 @@ def test_whatever_was_not_written_down_is_undecided_and_says_what_to_do(starts: 
     outcome, told = judged(starts)
     assert outcome is Outcome.UNDECIDED
     assert said in told
+
+
+def test_another_plan_than_was_written_down_is_a_stop_that_names_the_host() -> None:
+    outcome, told = judged(
+        replace(LIST, soaks=tuple(replace(one, plans={**one.plans, "node-01": "0" * 64}) for one in LIST.soaks))
+    )
+    assert outcome is Outcome.STOP
+    assert "node-01: the plan that ran there is not the one that was written down" in told
 
 
 def test_the_evidence_gives_the_list_back(tmp_path: Path) -> None:
