@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from kvgate.certificates.soak_book import SoakBook
     from kvgate.gate.order import Allowed
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle
+    from kvgate.ledger.rows import RunHandle, RunRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,6 +191,7 @@ class Started:
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     unsigned: bool = False  # nobody signed the start ticket: what it comes to can be shown, a PASS not certified
     allowed: Allowed | None = None  # by what a live run was let in
+    resumed: RunRecord | None = None  # the run taken up, as it was found
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
@@ -367,7 +368,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
 
     return Started(
         session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,),
-        unsigned=next(tickets.kept(ledger, run), None) is None, allowed=allowed,
+        unsigned=next(tickets.kept(ledger, run), None) is None, allowed=allowed, resumed=run,
     )  # fmt: skip
 
 
