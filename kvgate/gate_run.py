@@ -183,7 +183,7 @@ class GateRun:
         for line in lines.loud(self.session.loud):
             print(line, file=sys.stderr, flush=True)
         if started.unsigned:
-            print(lines.unsigned(), file=sys.stderr, flush=True)
+            print(lines.unsigned(started.resumed), file=sys.stderr, flush=True)
         collected = {test.owed for test in tests}
         for owed, _ in self.prepared.owed:
             if owed not in collected:

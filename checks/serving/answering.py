@@ -42,7 +42,7 @@ def read(facts: Mapping[str, Any], site: Site, side: Side, tokens: int) -> Answe
     window = window_of(mounted, site, side, "restored")
     interrupted(window)
     try:
-        layout = bytes_of(site, facts["stored: room"])
+        layout = bytes_of(site, facts["stored: room"].config)
     except NoOneNumber as error:
         raise UnreadableOutput(str(error)) from None
     seen = traffic(window, side, site, layout, runs["restored"].seconds)

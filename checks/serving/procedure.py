@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from checks.block.rounds import stands
 from checks.parsers.kvgate_client import ClientRun
+from checks.parsers.model_config import ModelConfig
 from checks.phrase import Phrase, say
 from checks.raid import probes as raid
 from checks.serving import probes
@@ -53,9 +54,9 @@ def expected(site: Site) -> str:
     return {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}.get(site.kv_dtype, site.kv_dtype)
 
 
-def bytes_of(site: Site, room: Room) -> Layout:
+def bytes_of(site: Site, config: ModelConfig) -> Layout:
     """Bytes of a token in this site. Raises NoOneNumber."""
-    return layout(room.config, expected(site), site.tensor_parallel, 1 if room.config.latent is not None else None)
+    return layout(config, expected(site), site.tensor_parallel, 1 if config.latent is not None else None)
 
 
 def equipped(site: Site, name: str) -> Stages:
@@ -248,7 +249,7 @@ def _empty(side: Side) -> Callable[[int], Phrase | None]:
 def _fits(site: Site, side: Side, prompts: int) -> Callable[[Room], Phrase | None]:
     def must(found: Room) -> Phrase | None:
         try:
-            size = kept(site, bytes_of(site, found), prompts).size
+            size = kept(site, bytes_of(site, found.config), prompts).size
         except NoOneNumber as error:
             return say("the bytes of a token cannot be told: {why}", why=str(error))
         here = next((one for one in found.space if one.target == side.mount), None)

@@ -112,7 +112,7 @@ def arm(facts: Mapping[str, Any], site: Site, side: Side, concurrency: int) -> A
     interrupted(window)
     client: ClientRun | Driven = facts[f"{name}: measure"]
     try:
-        layout = bytes_of(site, facts[f"{name}: room"])
+        layout = bytes_of(site, facts[f"{name}: room"].config)
     except NoOneNumber as error:
         raise UnreadableOutput(str(error)) from None
     prompts = site.prompts(concurrency)

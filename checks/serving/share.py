@@ -51,7 +51,7 @@ def read(facts: Mapping[str, Any], site: Site) -> Shared:
     window = window_of(facts, site, other, "shared")
     interrupted(window)
     try:
-        layout = bytes_of(site, facts["shared: room"])
+        layout = bytes_of(site, facts["shared: room"].config)
     except NoOneNumber as error:
         raise UnreadableOutput(str(error)) from None
     run: ClientRun = facts["shared: measure"]

@@ -10,7 +10,11 @@ from checks.block.memory import beyond, from_its_disks
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.block.validity import Held
-from kvgate.inventory import references
+from checks.phrase import say
+from checks.serving import chunk
+from checks.serving.kv import NoOneNumber
+from kvgate.errors import CannotTell
+from kvgate.inventory import experiment, references
 from kvgate.inventory.references import below, memory
 
 GIB, MIB, KIB, G = 2**30, 2**20, 2**10, 10**9
@@ -34,6 +38,20 @@ def working_set(mount, terms):
 def told(mount, terms, verdict):
     """A verdict with what the array's memory leaves open of it."""
     return from_its_disks(verdict, memory(mount.rack, mount), working_set(mount, terms))
+
+
+def kv_block(mount, ask, terms):
+    """Block of KV-shaped reads on a mount: the engine's chunk as its model's config.json tells, else what was agreed."""
+    block = int(terms["block"] * MIB)
+    sites = experiment.served(mount.rack, mount.host, mount.path)
+    if not sites:
+        return chunk.agreed(block)
+    try:
+        return chunk.of_engine(chunk.smallest(sites, ask(mount.host, chunk.config(sites[0].config))), block, False)
+    except NoOneNumber as error:
+        return chunk.of_engine(say("{why}", why=str(error)), block, terms["block_stands_in"])
+    except CannotTell as error:
+        return chunk.of_engine(error.phrase, block, terms["block_stands_in"])
 
 
 def sequential(mount, terms, way):

@@ -7,11 +7,12 @@ import pytest
 from checks.block import criteria
 from checks.block.patterns import Way
 from checks.block.trials import version
+from checks.serving import chunk
 from checks.verdict import worst
 from gates.g2_baseline.loads import (
-    MIB,
     G,
     held,
+    kv_block,
     load,
     reference,
     sequential,
@@ -38,26 +39,26 @@ def test_writes_as_fast_as_ordered(mount, measure, terms, decide):
     decide(told(mount, terms, verdict))
 
 
-def _kv_reads(mount, measure, terms, decide):
-    block = int(terms["block"] * MIB)
-    measured = measure(load(mount, terms, Way.RANDREAD, block, terms["depth"]))
-    limits = (reference(mount, "read"), terms["share"], held(mount, terms, block), terms["least"] * G)
-    decide(told(mount, terms, criteria.carries(measured, *limits)))
+def _kv_reads(mount, ask, measure, terms, decide):
+    block = kv_block(mount, ask, terms)
+    measured = measure(load(mount, terms, Way.RANDREAD, block.size, terms["depth"]))
+    limits = (reference(mount, "read"), terms["share"], held(mount, terms, block.size), terms["least"] * G)
+    decide(chunk.told(told(mount, terms, criteria.carries(measured, *limits)), block))
 
 
 @pytest.mark.clause("G2.1.4")
-def test_reads_single_kv_chunks_repeatably(mount, measure, terms, decide):
-    _kv_reads(mount, measure, terms, decide)
+def test_reads_single_kv_chunks_repeatably(mount, ask, measure, terms, decide):
+    _kv_reads(mount, ask, measure, terms, decide)
 
 
 @pytest.mark.clause("G2.1.5")
-def test_reads_eight_kv_chunks_at_a_time_repeatably(mount, measure, terms, decide):
-    _kv_reads(mount, measure, terms, decide)
+def test_reads_eight_kv_chunks_at_a_time_repeatably(mount, ask, measure, terms, decide):
+    _kv_reads(mount, ask, measure, terms, decide)
 
 
 @pytest.mark.clause("G2.1.6")
-def test_reads_thirty_two_kv_chunks_at_a_time_repeatably(mount, measure, terms, decide):
-    _kv_reads(mount, measure, terms, decide)
+def test_reads_thirty_two_kv_chunks_at_a_time_repeatably(mount, ask, measure, terms, decide):
+    _kv_reads(mount, ask, measure, terms, decide)
 
 
 @pytest.mark.clause("G2.1.9")

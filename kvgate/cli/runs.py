@@ -230,6 +230,8 @@ def show(
         )
     )
     out.print(read("evidence: {path}", path=record.evidence))
+    if record.why:
+        out.print(f"! {record.why}", soft_wrap=True, markup=False)
     agreement = _agreement(book, record)
     for line in basis.agreed(agreement, read):
         out.print(line, soft_wrap=True)

@@ -117,6 +117,7 @@ class Rehearsal:
     trials: list[Trial[Any]] = field(default_factory=list)
     soaks: list[str] = field(default_factory=list)  # hosts whose journal is wanted
     baseline: Baseline = field(default_factory=lambda: Baseline(None))  # known beforehand: rounds go on by it
+    following: set[Owed] = field(default_factory=set)  # what loads as answers say that are not there yet
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
         self.hosts.add(host)
@@ -163,6 +164,38 @@ class Rehearsal:
         self.hosts |= trial.hosts
         self.trials.append(trial)
         return _Hole()
+
+
+@dataclass
+class Informed(Rehearsal):
+    """A rehearsal on the answers that are there by now: a load that follows from facts is noted as they make it.
+
+    Without ``answers``, as in a plan, no fact can be told.
+    """
+
+    answers: Answers | None = None
+
+    def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
+        """Read one fact. Raises CannotTell."""
+        try:
+            return self._fact(host, probe)
+        except CannotTell:
+            if otherwise is None:
+                raise
+            return self._fact(host, otherwise)
+
+    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
+        """Read several facts. Raises CannotTell."""
+        return tuple(self._fact(host, probe) for probe in probes)
+
+    def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
+        """Read one fact of every host. Raises CannotTell."""
+        return {host: self._fact(host, probe) for host in hosts}
+
+    def _fact(self, host: str, probe: Probe[Any]) -> Any:
+        if self.answers is None:
+            raise CannotTell(say("{host} tells it when the run begins", host=host))
+        return self.answers.fact(host, probe)
 
 
 class Asked:

@@ -94,7 +94,7 @@ def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | No
     """Why a gate after G1 does not start without a signature: what it comes to could not be certified, and it makes load for hours."""
     if options.gate == "G1":
         return []
-    from kvgate.campaign import order, tickets
+    from kvgate.campaign import commands, order, tickets
 
     if resumed is None:
         if options.key is not None or options.party is not None:
@@ -112,8 +112,7 @@ def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | No
     if next(tickets.kept(ledger, ledger.run(resumed)), None) is not None:
         return []
     why = say("run {run} was begun without a signed start ticket: it could not be certified", run=resumed)
-    do = say("close it (kvgate close {run} --reason '...') and begin anew with --key FILE --party NAME", run=resumed)
-    return [order.Obstacle("ticket", why, do)]
+    return [order.Obstacle("ticket", why, commands.to_begin_anew(ledger.run(resumed)))]
 
 
 def _signer(options: Options, trust: Trust | None) -> Signer | None:

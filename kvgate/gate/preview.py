@@ -17,7 +17,10 @@ _IDENTITY = "identity"
 
 @dataclass(frozen=True)
 class Planned:
-    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told."""
+    """One line of a plan: a question to a host and the clauses that need it; ``instead``: only where another could not be told.
+
+    ``follows``: its numbers will follow from what the host answers; these are those of a host that does not tell.
+    """
 
     host: str
     command: str
@@ -25,6 +28,7 @@ class Planned:
     samples: int
     clauses: tuple[str, ...]
     instead: bool = False
+    follows: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def preview(session: GateSession, tests: Sequence[GateTest]) -> Preview:
     """Everything that is owed, and every command that would run where."""
     found: dict[tuple[str, str], tuple[str, int, list[str]]] = {}
     first: set[tuple[str, str]] = set()
+    following: set[tuple[str, str]] = set()
     hosts: set[str] = set()
     for test in tests:
         rehearsal = session.rehearse([test])
@@ -49,7 +54,9 @@ def preview(session: GateSession, tests: Sequence[GateTest]) -> Preview:
             clauses.append(test.owed.clause)
             found[need.host, need.key] = (level, max(samples, need.samples), clauses)
             first |= set() if need.instead else {(need.host, need.key)}
-        for trial in rehearsal.trials:
+        follows = session.following([test], None) if test.owed in rehearsal.following else []
+        following |= {(step.host, step.probe.command()) for trial in follows for step in trial.everything}
+        for trial in [*rehearsal.trials, *follows]:
             for host in trial.hosts:
                 place = (host, surroundings().command())
                 level, samples, clauses = found.get(place, (Level.PASSIVE.value, 1, []))
@@ -66,7 +73,15 @@ def preview(session: GateSession, tests: Sequence[GateTest]) -> Preview:
         found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
         first.add((need.host, need.key))
     asked = tuple(
-        Planned(host, command, level, samples, tuple(dict.fromkeys(clauses)), (host, command) not in first)
+        Planned(
+            host,
+            command,
+            level,
+            samples,
+            tuple(dict.fromkeys(clauses)),
+            instead=(host, command) not in first,
+            follows=(host, command) in following,
+        )
         for (host, command), (level, samples, clauses) in sorted(found.items())
     )
     owed = tuple((item, session.clause(item).text) for item, _ in session.owed)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from checks.acceptance import Clause
 from checks.decision import Decision, Owed, decide
 from checks.phrase import Phrase, say
+from checks.trial import Trial
 from checks.verdict import Outcome, Verdict
 from kvgate.agreement import Agreement, differences
 from kvgate.campaign import seen
@@ -19,8 +20,9 @@ from kvgate.campaign.seen import Seen
 from kvgate.codec import Seal
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
+from kvgate.gate import rehearsal
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Asked, Asker, Need, Rehearsal, Rehearsed
+from kvgate.gate.ask import Asked, Asker, Need, Rehearsal
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
@@ -113,17 +115,12 @@ class GateSession:
     # ---- what will be asked
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
-        """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
-        rehearsal = Rehearsal(baseline=Baseline(self.evidence))
-        for test in tests:
-            known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
-            with suppress(Rehearsed, Exception):
-                test.body(**test.arguments(rehearsal, self.terms(test.owed), _dry, _dry))
-            # A disk is asked by the name its serial had; only the second look shows that it kept it.
-            second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
-            if second or len(rehearsal.clocks) > clocks or len(rehearsal.trials) > trials:
-                rehearsal.late.add(test.owed)
-        return rehearsal
+        """What every test asks and loads, as far as it goes without answers."""
+        return rehearsal.rehearse(tests, self.terms, Baseline(self.evidence))
+
+    def following(self, tests: Sequence[GateTest], answers: Answers | None) -> list[Trial[Any]]:
+        """Loads that tests choose by ``answers``; None, as in a plan: what they load if nobody tells."""
+        return rehearsal.following(tests, self.terms, Baseline(self.evidence), answers)
 
     def clause(self, owed: Owed) -> Clause:
         """Return the clause of an owed verdict."""
@@ -147,23 +144,24 @@ class GateSession:
 
         ``watch`` is a second way to the hosts and ``tell`` hears how far it is, both for clauses that make load.
         """
-        rehearsal = self.rehearse(tests)
+        dry = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
-        self.late = frozenset(rehearsal.late)
-        met, clocks = self.met(rehearsal.hosts), sorted(set(rehearsal.clocks))
+        self.late = frozenset(dry.late)
+        met, clocks = self.met(dry.hosts), sorted(set(dry.clocks))
         hosts = sorted(met)
-        needs = [*rehearsal.needs, *self.identities(met)]
+        needs = [*dry.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = self._rounds.first()
         self.identify(met)
         if self.journals is not None:
-            for host in sorted(set(rehearsal.soaks)):
+            for host in sorted(set(dry.soaks)):
                 with suppress(CannotTell):  # a journal that is not there is told by the clauses that need it
                     self._kept_journals().keep(host, self.journals(host), self.journals.state(host))
             self._soaked = None  # read anew from the answers that count in the end
-        if rehearsal.trials:
+        following = [test for test in tests if test.owed in dry.following]
+        if trials := [*dry.trials, *self.following(following, self.answers)]:
             mark = f"kvgate:{self.evidence.run}"
-            may, may_not = permitted(rehearsal.trials, self.destroys)
+            may, may_not = permitted(trials, self.destroys)
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
             self._trials = Trials(may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell)
@@ -324,9 +322,9 @@ class GateSession:
         return len(self.judged) - len(self._waiting)
 
     def reasons(self) -> str:
-        """Return every reason why something owed has no verdict, each once, for the ledger."""
-        missing = (item for item, _ in self.owed if item not in self.judged)
-        return "; ".join(dict.fromkeys(str(self._why(item)) for item in missing))
+        """Return every reason why something owed has no verdict, and every remark of the run, each once, for the ledger."""
+        missing = (str(self._why(item)) for item, _ in self.owed if item not in self.judged)
+        return "; ".join(dict.fromkeys((*missing, *self.remarks)))
 
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
@@ -393,7 +391,3 @@ class _TermsThen(dict[str, Any]):
         raise CannotTell(
             say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
         )
-
-
-def _dry(*_: object, **__: object) -> Any:
-    raise Rehearsed

@@ -40,7 +40,7 @@ from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle
+    from kvgate.ledger.rows import RunHandle, RunRecord
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,6 +188,7 @@ class Started:
     options: Options | None = None  # of a live run
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     unsigned: bool = False  # nobody signed the start ticket: what it comes to can be shown, a PASS not certified
+    resumed: RunRecord | None = None  # the run taken up, as it was found
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
 
@@ -346,7 +347,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
 
     return Started(
         session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,),
-        unsigned=next(tickets.kept(ledger, run), None) is None,
+        unsigned=next(tickets.kept(ledger, run), None) is None, resumed=run,
     )  # fmt: skip
 
 

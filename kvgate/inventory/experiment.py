@@ -54,6 +54,19 @@ def site(rack: Rack, shape: str) -> Site:
     )
 
 
+def served(rack: Rack, host: str, path: str) -> tuple[Site, ...]:
+    """Shapes that keep their KV on a mount of a host; where none does, all that this host serves. Empty: it serves none."""
+    shapes = rack.serving.shapes if rack.serving is not None else {}
+    here = {
+        name: {arm.mount for arm in shape.arms.values() if arm.host == host and arm.role != "reader"}
+        for name, shape in shapes.items()
+    }
+    found = [name for name, mounts in here.items() if path in mounts] or [
+        name for name, mounts in here.items() if mounts
+    ]
+    return tuple(site(rack, name) for name in found)
+
+
 def _memory(rack: Rack, shape: Shape) -> ArrayMemory | None:
     """Memory of the array below the arm on trial."""
     trial = next((arm for arm in shape.arms.values() if arm.role == "array"), None)

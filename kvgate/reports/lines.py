@@ -9,12 +9,14 @@ from typing import IO
 
 from checks.acceptance import Clause
 from checks.phrase import Phrase
+from kvgate.campaign import commands
 from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier, answers_kept
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then
+from kvgate.ledger.rows import RunRecord
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
 
@@ -78,9 +80,16 @@ def interrupting() -> str:
     return read("kvgate: interrupted; keeping what was answered, the run ends in a moment")
 
 
-def unsigned() -> str:
-    """Return what a run without a signed start ticket is good for, and how to sign, in one line."""
+def unsigned(resumed: RunRecord | None) -> str:
+    """Return what a run without a signed start ticket is good for, and how to sign, in one line; ``resumed``: it was begun before."""
     read = Reader(language())
+    if resumed is not None:
+        return read(
+            "not signed: run {run} was begun without a signed start ticket, and no key can sign it afterwards: it can be shown, but a "
+            "PASS of it cannot be certified; for a certificate begin anew, without --only-stale: {command}",
+            run=resumed.id,
+            command=commands.to_run(resumed.gate),
+        )
     return read(
         "not signed: this run can be shown, but a PASS of it cannot be certified; to sign its start ticket: --key FILE --party NAME "
         "(or KVGATE_KEY and KVGATE_PARTY)"

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from checks.verdict import Outcome
 from kvgate.campaign import order
-from kvgate.campaign.commands import to_run
+from kvgate.campaign.commands import to_resume, to_run
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
@@ -174,10 +174,24 @@ def _next(found: Overview, read: Reader) -> Iterator[RenderableType]:
             read("next: {gate} may start: {command}", gate=gate, command=to_run(gate)),
             style="bold",
         )
+        yield from _unfinished(found, gate, read)
         return
     yield Sentence(read("next: {gate} may not start", gate=gate), style="bold")
     for obstacle in found.next.obstacles:
         yield Padding(_obstacle(obstacle, read), (0, 0, 0, 2))
+
+
+def _unfinished(found: Overview, gate: str, read: Reader) -> Iterator[RenderableType]:
+    """Say how the last attempt of a gate that came to neither PASS nor STOP is gone on with."""
+    attempts = next(view.attempts for view in found.gates if view.gate == gate)
+    if not attempts or attempts[-1].outcome is not Outcome.UNDECIDED:
+        return
+    last = attempts[-1]
+    words = read(
+        "or go on with attempt {number} (run {run}), which asks only what could not be told: {command}",
+        number=last.run.attempt, run=last.run.id, command=to_resume(gate),
+    )  # fmt: skip
+    yield Padding(Sentence(words), (0, 0, 0, 2))
 
 
 def _obstacle(one: Obstacle, read: Reader) -> RenderableType:

@@ -75,6 +75,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
     out.print(Rule(read("commands"), align="left"))
     walls: dict[str, str] = {}
     times = Counter(planned.command for planned in preview.asked)
+    follows = "  " + read("numbers will follow from what the host tells")
     for planned in preview.asked:
         again = f" x{planned.samples}" if planned.samples > 1 else ""
         out.print(
@@ -82,6 +83,7 @@ def plan(preview: Preview, stream: IO[str]) -> None:
                 (f"{planned.host:<16} {planned.level}{again}  ", "cyan"),
                 _abridged(planned.command, walls, times[planned.command]),
                 (f"  [{', '.join(planned.clauses)}]", "dim"),
+                (follows if planned.follows else "", "yellow"),
             ),
             soft_wrap=True,
         )

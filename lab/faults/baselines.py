@@ -55,6 +55,10 @@ FAULTS: tuple[Fault, ...] = (
         "baseline-other-version", "the local arm runs another version of the engine than was ordered",
         Flaw("other-version", "local"), undecided=_LOCAL,
     ),
+    served(
+        "baseline-layers-unlike", "the served model's layers are not alike: its KV chunks have no one size",
+        Flaw("sliding-window"), undecided=_LOCAL | {"G2.1.4", "G2.1.5", "G2.1.6"},
+    ),
     # ---- rounds that do not repeat
     served(
         "baseline-drifts", "the local arm grows slower from round to round by 7 %",

@@ -26,7 +26,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-link-25g", "the array's volume comes through a port at 25 Gb/s",
-        "node-01", stops=_RATES | _REPEAT | {"G2.1.14", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.245),),
+        "node-01", stops=_RATES | {"G2.1.5", "G2.1.6", "G2.1.14", "G2.2.9"}, load=(Trouble("nvme1n1", factor=0.245),),
     ),
     Fault(
         "volume-kv-slow", "the array's volume carries a few percent of what it should: nothing that keeps KV could live on it",
@@ -154,12 +154,12 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "volume-beyond-its-port", "something answers for the array's volume faster than the port can carry",
-        "node-01", undecided=_RATES | {"G2.1.5", "G2.1.6", "G2.1.9", "G2.1.10", "G2.2.9", "G2.4.1", "G2.5.1"},
+        "node-01", undecided=_RATES | _REPEAT | {"G2.1.9", "G2.1.10", "G2.2.9", "G2.4.1", "G2.5.1"},
         load=(Trouble("nvme1n1", factor=1.3),),
     ),
     Fault(
         "local-beyond-its-slot", "something answers for the local disk faster than its four lanes can carry",
-        "node-01", undecided=frozenset({"G2.1.2", "G2.1.5", "G2.1.6", "G2.1.9", "G2.1.10", "G2.4.1"}),
+        "node-01", undecided=_REPEAT | {"G2.1.2", "G2.1.9", "G2.1.10", "G2.4.1"},
         stops=frozenset({"G2.5.1"}), load=(Trouble("nvme0n1", factor=1.3),),
     ),
     Fault(
@@ -174,6 +174,21 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "nfs-written-by-others", "somebody else writes 200 MB/s over the NFS mount while it is read",
         "node-01", undecided=frozenset({"G2.1.11"}), load=(Trouble(NFS.device, across=2e8),), nfs=True,
+    ),
+    # ---- blocks of the engine's own size
+    Fault(
+        "volume-chunks-slow", "the array's volume gives a tenth of its rate in reads of more than 4 MiB, which blocks of 1 MiB never show",
+        "node-01", stops=_REPEAT, load=(Trouble("nvme1n1", large_reads=0.1),),
+    ),
+    Fault(
+        "model-config-gone", "the config.json of the served model cannot be read: nobody knows how large the engine's KV chunks are",
+        "node-01", undecided=_REPEAT,
+        edits=(
+            Edit(
+                ask="cat -- /models/.*/config.json", stdout="", status=1,
+                stderr="cat: /models/Qwen3-Coder-480B-A35B-Instruct-FP8/config.json: No such file or directory\n",
+            ),
+        ),
     ),
     # ---- what the order leaves open
     Fault(

@@ -39,14 +39,14 @@ _BEST = 1.01
 class Trouble:
     """What is wrong with load on a host. ``on`` is a device, empty for all; ``runs`` are numbers of fio's runs on it, empty for all.
 
-    ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached`` is
-    the share of bytes that memory answers, ``other`` foreign bytes a second on the device, before and during a run, and
-    ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid
-    out and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow many small
-    requests; ``jobs`` is how many jobs fio runs whatever it was asked. ``stderr``/``status``/``error`` are
-    how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps`` and ``lost`` what each round
-    adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the disk warms in it; ``short``
-    the share of its time that it ran; ``killed`` prints nothing.
+    ``factor`` slows, ``decay`` slows each run by so much more, ``noise`` is the relative deviation from run to run. ``cached``
+    is the share of bytes that memory answers, ``other`` foreign bytes a second on the device, before and during a run, and
+    ``across`` those that go the other way while fio runs. ``laid`` is the share of a file that is written when it is laid out
+    and ``holes`` the share that has no place on the device; ``small_reads`` and ``small_writes`` slow many small requests,
+    ``large_reads`` those of more than 4 MiB; ``jobs`` is how many jobs fio runs whatever it was asked.
+    ``stderr``/``status``/``error`` are how fio ends; ``clock`` is the share of the processors' clock, ``throttled``, ``flaps``
+    and ``lost`` what each round adds to the counters of a package, a link and a RoCE port, ``warmer`` by how many degrees the
+    disk warms in it; ``short`` the share of its time that it ran; ``killed`` prints nothing.
     """
 
     on: str = ""
@@ -61,6 +61,7 @@ class Trouble:
     holes: float = 0.0
     small_reads: float = 1.0
     small_writes: float = 1.0
+    large_reads: float = 1.0
     jobs: int = 0
     cpu: float | None = None
     latency: float = 1.0
@@ -99,6 +100,8 @@ def rate(volume: Volume, way: str, block: int, depth: int, trouble: Trouble, run
         found = min(found, (volume.write_ops if writing else volume.read_ops) * block)
     if block < 2**16 and depth > 1:
         found *= trouble.small_writes if writing else trouble.small_reads
+    if block > 2**22 and not writing:
+        found *= trouble.large_reads
     noise = random.Random(f"{volume.device} {way} {block} {depth} {run}").gauss(0.0, trouble.noise)
     slowed = found * (1 - trouble.decay) ** (run - 1)
     # No noise makes a port or a disk faster than it is.

@@ -77,6 +77,8 @@ class ServingHost:
             return self._client(json.loads(shlex.split(line[line.rindex("'{") :])[0]))
         if (told := launcher.answer(self, line)) is not None:
             return told
+        if line.startswith("cat -- /models/") and line.endswith("/config.json"):
+            return Reply(self._config().encode())
         if "sh -c ': kvgate serving " not in line[:200]:
             return None
         words = list(_words(line))
@@ -188,10 +190,13 @@ class ServingHost:
             "Filesystem     Type     1B-blocks         Used        Avail   Inodes   IFree Mounted on\n"
             f"/dev/x xfs {_SIZES[mount]} {_SIZES[mount] - free} {free} 1875380000 1875370000 {mount}\n"
         )
+        return section("df", table) + section("config", self._config()) + "== end\n"
+
+    def _config(self) -> str:
         config = dict(_CONFIG)
         if self.flaw("sliding-window"):
             config |= {"sliding_window": 4096, "layer_types": ["sliding_attention"]}
-        return section("df", table) + section("config", json.dumps(config, indent=2)) + "== end\n"
+        return json.dumps(config, indent=2)
 
     def _snapshot(self, given: list[str]) -> str:
         base = "/sys/class/infiniband/mlx5_0/ports/1/counters"

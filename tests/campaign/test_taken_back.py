@@ -6,16 +6,15 @@ import io
 from datetime import timedelta
 
 import pytest
-from click.testing import CliRunner
 
 from kvgate.campaign import overview
 from kvgate.campaign.overview import Overview
 from kvgate.campaign.standing import Attempt
-from kvgate.cli.certify import certify
-from kvgate.errors import NotAllowed, OutOfOrder
+from kvgate.errors import OutOfOrder
 from kvgate.reports import status
 from kvgate.reports.messages import Reader
 from tests.campaign.sample import BAD, DISK, UNTOLD, Site
+from tests.invoking import invoked
 
 GATES = ("G1", "G2", "G3", "G4")
 
@@ -132,10 +131,9 @@ def test_a_pass_that_was_taken_back_is_not_certified_any_more(site: Site) -> Non
     site.reopen("vendor", "customer")
     site.passed("G1")
     key = site.key()
-    done = CliRunner().invoke(
-        certify,
-        [late.id, "--key", str(key["key"]), "--party", "vendor", "--trust", str(site.trust_file), "--ledger", site.url,
-         "--evidence", str(site.folder / "evidence")],
+    done = invoked(
+        "certify", late.id, "--key", str(key["key"]), "--party", "vendor", "--trust", site.trust_file, "--ledger", site.url,
+        "--evidence", site.folder / "evidence",
     )  # fmt: skip
-    assert isinstance(done.exception, NotAllowed), done.output
-    assert "it stands on G1, and attempt 2 at G1 came to STOP after it" in str(done.exception)
+    assert done.exit_code == 4, done.output
+    assert "it stands on G1, and attempt 2 at G1 came to STOP after it" in done.stderr

@@ -20,6 +20,7 @@ from kvgate.gate.session import GateSession
 from kvgate.gate.start import begin
 from tests.campaign.sample import BAD, Site
 from tests.certificates.conftest import Keys
+from tests.invoking import invoked
 
 #: A run that nobody signs.
 UNSIGNED = {"key": None, "party": None}
@@ -162,3 +163,17 @@ def test_a_signed_run_goes_on_without_the_key_and_an_unsigned_one_does_not(site:
         database.execute("DELETE FROM envelope WHERE kind = 'ticket'")
     with pytest.raises(OutOfOrder, match="begun without a signed start ticket"):
         begin(site.prepared("G2", only_stale=True, **site.key()))
+
+
+def test_what_was_remarked_in_a_run_is_kept_with_it_and_shown(site: Site) -> None:
+    session = site.begin("G1")
+    site.judge(session, {})
+    session.remarks += ["node-01: the worker was refused: [bold]disk full[/bold]"] * 2
+    session.finish()
+    run = site.last()
+    assert (site.ledger.outcome(run).outcome, run.why) == (
+        Outcome.PASS,
+        "node-01: the worker was refused: [bold]disk full[/bold]",
+    )
+    shown = invoked("show", run.id, "--ledger", site.url)
+    assert f"! {run.why}" in shown.stdout.splitlines()

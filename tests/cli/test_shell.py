@@ -31,7 +31,7 @@ def commands(group: click.Group = main, before: tuple[str, ...] = ()) -> list[tu
 def test_every_command_has_its_help(kvgate: Kvgate, words: tuple[str, ...]) -> None:
     for flag in ("-h", "--help"):
         shown = kvgate(*words, flag)
-        assert shown.exit_code == 0
+        assert shown.exit_code == 0, shown.output
         assert shown.stdout.startswith("Usage: ")
         assert len(shown.stdout.splitlines()) > 4
 

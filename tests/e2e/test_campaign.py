@@ -123,6 +123,9 @@ def test_a_run_that_was_killed_is_closed_before_the_next_one_starts(signing: Cal
     (run,) = site.runs()
     assert (run["outcome"], run["state"], run["why"]) == ("UNDECIDED", "interrupted", "closed: the laptop died")
     assert status(site)["may_start"] is True
+    shown = " ".join(site.kvgate("status", "--inventory", str(site.inventory)).stdout.split())
+    assert f"or go on with attempt 1 (run {run['run']})" in shown
+    assert "pytest -m G1 --inventory FILE --key FILE --party NAME --only-stale" in shown
     assert site.kvgate("close", run["run"], "--reason", "once more").returncode == 4
 
 
@@ -189,6 +192,27 @@ def test_an_unsigned_g1_says_at_once_that_its_pass_cannot_be_certified_and_it_is
     (check,) = [check for check in found["checks"] if check["check"] == "ticket"]
     assert check["outcome"] == "PASS"
     assert "signed by customer" in check["found"]
+
+
+def test_a_key_given_to_a_run_begun_unsigned_is_said_at_once_to_be_of_no_use(signing: Callable[..., Site]) -> None:
+    slow = Edit(ask="lscpu.*", delay=30.0)
+    site = signing(edits={"node-01": (slow,)})
+    site.signs = False
+    process = site.start()
+    until(lambda: site.journal() is not None)
+    process.kill()
+    process.communicate()
+    (run,) = [row["run"] for row in site.runs()]
+    for host in site.hosts:
+        host.machine.edits = tuple(edit for edit in host.machine.edits if edit != slow)
+    ended = site.gate("--only-stale", *site.by("customer"))
+    assert ended.returncode == 0, ended.stderr
+    (line,) = [line for line in ended.stderr.splitlines() if "not signed" in line]
+    assert "no key can sign it afterwards" in line
+    assert (
+        f"close it (kvgate close {run} --reason '...') and begin anew: pytest -m G1 --inventory FILE --key FILE" in line
+    )
+    assert "to sign its start ticket" not in line
 
 
 def test_status_speaks_both_languages_and_fits_the_terminal(signing: Callable[..., Site]) -> None:

@@ -111,7 +111,7 @@ def test_a_cell_proves_its_tier_with_real_scripts_processes_and_files(tmp_path: 
     trial = procedure(site)
     with Evidence.create(tmp_path / "evidence", "run-1", {"gate": "G3"}) as evidence:
         facts = Trials([trial], LocalTransport(), Answers(evidence), "kvgate:test-cell").run().measured(trial).facts[0]
-    layout = bytes_of(site, facts["local: room"])
+    layout = bytes_of(site, facts["local: room"].config)
     stored, wanted = facts["local: kept"], kept(site, layout, COUNT)
     assert (stored.files, stored.size, stored.still) == (wanted.files, wanted.size, True)
     run: ClientRun = facts["local: measure"]
