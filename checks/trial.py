@@ -16,6 +16,10 @@ from checks.verdict import Verdict
 Fact = TypeVar("Fact")
 
 
+#: Of so many rounds one may be void, for a cause that was recorded before its result was seen.
+ONE_VOID_IN = 5
+
+
 class Voided(Exception):
     """A round that does not count, for a cause that was recorded beside it: heat, throttling, a link that went away."""
 
@@ -66,7 +70,9 @@ class Trial(Generic[Fact]):
     ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
     and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
     it holds of those so far (as for a steady state) or ``at_most`` were made; ``again`` holds the void rule where both are given:
-    before the wanted rounds are there, one in five may be void and is made again. ``seconds`` is what one round takes as planned and
+    before the wanted rounds are there, one in five may be void and is made again. Of all rounds at most one in ``one_void_in``
+    may be void: with more, rounds go on until the share is kept, whatever they gave, and at most as many as one void round
+    for each ``one_void_in`` wanted ones asks for. ``seconds`` is what one round takes as planned and
     ``setup`` what is done before the first, for whoever shows progress.
     """
 
@@ -78,6 +84,7 @@ class Trial(Generic[Fact]):
     at_most: int = 0
     enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
     again: bool = False
+    one_void_in: int = ONE_VOID_IN
     seconds: float = 0.0
     setup: float = 0.0
     live: Live[Any] | None = field(default=None, compare=False)
@@ -92,8 +99,9 @@ class Trial(Generic[Fact]):
         names = [step.name for step in self.everything]
         if not self.steps or len(set(names)) != len(names):
             raise ValueError(f"steps of trial {self.id} are named {names}, wanted at least one and no name twice")
-        if self.rounds < 1:
-            raise ValueError(f"found {self.rounds} rounds of trial {self.id}, wanted at least 1")
+        if self.rounds < 1 or self.one_void_in < 1:
+            found = f"found {self.rounds} rounds, one of {self.one_void_in} void, of trial {self.id}"
+            raise ValueError(f"{found}, wanted at least 1 of each")
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -142,12 +150,20 @@ class Trial(Generic[Fact]):
 
     @property
     def most(self) -> int:
-        """Rounds that are made at most: one in five may be void and is then made again."""
-        return max(self.at_most, self.rounds + max(1, self.rounds // 5))
+        """Rounds that are made at most: void ones are made again, and more good ones beside them until few enough are void."""
+        return max(self.at_most, self.rounds + self._voids, self._voids * self.one_void_in if self.rounds > 1 else 0)
+
+    @property
+    def _voids(self) -> int:
+        return max(1, self.rounds // self.one_void_in)
 
     def most_after(self, good: int) -> int:
         """The same while ``good`` rounds count so far: more than the wanted ones are made of good rounds, not of void ones."""
-        return self.rounds + max(1, self.rounds // 5) if self.again and good < self.rounds else self.most
+        return self.rounds + self._voids if self.again and good < self.rounds else self.most
+
+    def few_void(self, void: int, made: int) -> bool:
+        """Whether so many void rounds of all that were made are few enough. A single round is made again, or it is not there."""
+        return self.rounds == 1 or void * self.one_void_in <= made
 
     def place(self, number: int, step: Step) -> str:
         """Key under which the answer to a step of round ``number`` (from 1) is kept."""

@@ -14,7 +14,7 @@ from checks.serving.procedure import Asked, Stages, cell, ended
 from checks.serving.rounds import ArmRound
 from checks.serving.site import Side, Site
 from checks.statistics.steadiness import level
-from checks.trial import Trial
+from checks.trial import ONE_VOID_IN, Trial
 
 #: Seconds that one prompt is planned to take on the whole. For progress only.
 _EACH = 4.0
@@ -46,10 +46,13 @@ class ReadAlone:
         return Alone(rounds.number_of(found.client.prompt_set), self.concurrency, found, looked)
 
 
-def alone(site: Site, side: Side, concurrency: int, count: int, drift: float) -> Trial[Alone]:
+def alone(
+    site: Site, side: Side, concurrency: int, count: int, drift: float, one_void_in: int = ONE_VOID_IN
+) -> Trial[Alone]:
     """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks.
 
     Up to as many again are made while each is slower (or faster) than the one before by ``drift`` percent: noise turns round.
+    Of all of them one in ``one_void_in`` may be void.
     """
 
     def enough(rounds: Sequence[Alone]) -> bool:
@@ -78,6 +81,7 @@ def alone(site: Site, side: Side, concurrency: int, count: int, drift: float) ->
         at_most=2 * count,
         enough=enough,
         again=True,
+        one_void_in=one_void_in,
         seconds=site.prompts(concurrency) * _EACH,
         group=f"G2.{site.shape}",
         seed=site.seed,

@@ -16,7 +16,7 @@ from checks.serving.procedure import Asked, Stages, cell, ended, evicted, measur
 from checks.serving.rounds import ArmRound, ReadAnew, ReadBoth, Round
 from checks.serving.share import Shared
 from checks.serving.site import Side, Site
-from checks.trial import Trial
+from checks.trial import ONE_VOID_IN, Trial
 from checks.verdict import Verdict
 
 #: Seconds that one prompt is planned to take on the whole: populating, measuring and what lies between. For progress only.
@@ -39,6 +39,7 @@ def paired(
     concurrency: int,
     enough: Callable[[Sequence[Round]], bool] | None = None,
     proof: Callable[[], Verdict] | None = None,
+    one_void_in: int = ONE_VOID_IN,
 ) -> Trial[Round]:
     """Both arms at one concurrency: a round of each in turn, the same prompts on both, new ones every round."""
 
@@ -60,6 +61,7 @@ def paired(
         rounds=site.rounds,
         at_most=site.rounds + site.more_rounds,
         enough=enough,
+        one_void_in=one_void_in,
         proof=proof,
         seconds=2 * site.prompts(concurrency) * _EACH,
         group=group(site),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +46,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was to be done on one host for ``seconds`` of the soak; ``scale`` is 1 for a soak that counts."""
+    """What was to be done on one host for ``seconds`` of the soak; ``scale`` is 1 for a soak that counts; ``digest``: of its text."""
 
     soak: str
     host: str
@@ -55,6 +56,7 @@ class Plan:
     streams: Mapping[str, Stream]
     loads: tuple[Load, ...]
     policy: Policy
+    digest: str = ""
 
     @property
     def minutes(self) -> int:
@@ -89,6 +91,7 @@ def parse(text: str) -> Plan:
         streams=streams,
         loads=tuple(_load(one) for one in loads),
         policy=found,
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
     )
 
 

@@ -16,7 +16,7 @@ def _rounds(concurrency, role, terms):
     return (
         where,
         held_alone(terms, where, bool(side.store)),
-        alone(where, side, concurrency.level, int(terms["rounds"]), terms["drift"]),
+        alone(where, side, concurrency.level, int(terms["rounds"]), terms["drift"], int(terms["one_void_in"])),
     )
 
 

@@ -20,7 +20,8 @@ def cells(concurrency, terms, baseline, proof=None) -> tuple[Site, Limits, Trial
     """The paired rounds at one concurrency, a thing of the inventory, and what they are held to by a clause's terms."""
     where = site(concurrency.rack, concurrency.shape)
     held = limits(terms, where, ceilings(where, baseline, terms["beyond"]))
-    return where, held, trials.paired(where, concurrency.level, partial(judging.enough, site=where, limits=held), proof)
+    enough = partial(judging.enough, site=where, limits=held)
+    return where, held, trials.paired(where, concurrency.level, enough, proof, held.rules.one_void_in)
 
 
 def from_the_array(thing, verdict) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.soak import covered
+from checks.soak import starts as begun
 
 
 @pytest.mark.clause("G4.1.1")
@@ -35,6 +36,11 @@ def test_was_watched_cheaply(host, soak, terms, decide):
 @pytest.mark.clause("G4.1.6")
 def test_all_hosts_were_soaked_at_once(rack, soak, terms, decide):
     decide(covered.together({name: soak(name) for name in soaked(rack)}, terms["hours"]))
+
+
+@pytest.mark.clause("G4.1.7")
+def test_was_written_down_before_it_began(rack, soak, starts, terms, decide):
+    decide(begun.written_down(starts(), {name: soak(name) for name in soaked(rack)}, terms["apart"]))
 
 
 def soaked(rack):

@@ -9,13 +9,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from checks.phrase import say
-from kvgate.audit import tickets
+from kvgate.audit import soaks, tickets
 from kvgate.audit.accepted import waived
 from kvgate.audit.deviations import Deviations, named
 from kvgate.campaign import statements
 from kvgate.certificates import decision as decisions
 from kvgate.certificates import envelope as envelopes
-from kvgate.certificates import ticketed
+from kvgate.certificates import soak_event, ticketed
 from kvgate.certificates.coherence import contradictions
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import LIMIT, Envelope
@@ -103,7 +103,7 @@ class Weighing:
         """Yield what is wrong with one. Never raises for bad content."""
         try:
             envelope = envelopes.read(source.data, source.place)
-            kind = statements.kind_of(envelope)
+            kind = soak_event.KIND if soaks.about(envelope) else statements.kind_of(envelope)
             certificate = None if kind is not None else decisions.read(envelope)
         except Refused as error:
             yield Finding("certificate", source.place, named(source.place, error))
@@ -112,6 +112,9 @@ class Weighing:
             yield from self._deviations.check(source.place, envelope, kind)
             return
         yield from self._signatures(source.place, envelope)
+        if kind == soak_event.KIND:
+            yield from soaks.check(source.place, envelope, self._ledger)
+            return
         if certificate is None:
             yield from tickets.check(source.place, envelope, self._runs)
             return

@@ -50,8 +50,12 @@ def _end(ledger: Ledger, run: RunRecord, log: list[StoredDecision]) -> StoredDec
     last = own[-1]
     if last.kind == "decided":
         return last if last.outcome is Outcome.STOP else None
-    stops = any(item.blocking and row.verdict.outcome is Outcome.STOP for item, row in ledger.recorded(run).items())
-    return last if stops else None
+    return last if stopped_early(ledger, run) else None
+
+
+def stopped_early(ledger: Ledger, run: RunRecord) -> bool:
+    """Whether a verdict of a run that ended early had come to STOP."""
+    return any(item.blocking and row.verdict.outcome is Outcome.STOP for item, row in ledger.recorded(run).items())
 
 
 def _excused(run: RunRecord, log: list[StoredDecision], racks: Racks, at: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kvgate.audit import evidence, stoploss
+from kvgate.audit import evidence, order, soaks, stoploss
 from kvgate.audit.certificates import Weighing, gathered, strange
 from kvgate.audit.deviations import Deviations
 from kvgate.certificates.trust import Trust
@@ -72,6 +72,8 @@ def walk(ledger: Ledger, asked: Asked, counts: Counts, progress: Progress) -> It
     try:
         yield from deviations.look()
         yield from stoploss.look(ledger, asked.trust)
+        yield from soaks.look(ledger)
+        yield from order.look(ledger)
     except Damaged as error:
         yield Finding("row", "ledger", str(error))
     weighing = Weighing(ledger, asked.trust, deviations)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 
 from checks.phrase import Phrase
+from checks.soak.attempts import Starts
 from kvgate.campaign import order, scopes
 from kvgate.campaign.order import Obstacle, Opening
 from kvgate.campaign.standing import VALID, Attempt, Campaign, Elsewhere, moment
@@ -62,6 +63,7 @@ class Overview:
     problems: tuple[str, ...]
     elsewhere: tuple[Elsewhere, ...] = ()
     loud: Phrase | None = None  # that other keys count than the first attempt fixed
+    starts: Starts = field(default_factory=Starts)  # every soak that was begun
 
     @property
     def week(self) -> int:
@@ -76,7 +78,7 @@ class Overview:
 
 def overview(
     campaign: Campaign, rack: Rack, agreement: str, at: datetime, *, trusted: bool, problems: tuple[str, ...],
-    changed: Obstacle | None = None, loud: Phrase | None = None,
+    changed: Obstacle | None = None, loud: Phrase | None = None, starts: Starts | None = None,
 ) -> Overview:  # fmt: skip
     """Put together what there is to see. ``changed`` and ``loud`` are what kvgate.campaign.frozen says of the parties' keys."""
     views = tuple(_view(campaign, gate, rack, agreement, at) for gate in GATES)
@@ -100,6 +102,7 @@ def overview(
         problems=(*problems, *(problem for one in campaign.attempts for problem in one.problems)),
         elsewhere=campaign.elsewhere,
         loud=loud,
+        starts=starts or Starts(),
     )
 
 

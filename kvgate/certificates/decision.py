@@ -120,6 +120,18 @@ class Previous(Part):
     document: Hex
 
 
+class BegunSoak(Part):
+    """One soak that the ledger had when this run of G4 took the journals: the one that is judged, and those without a verdict."""
+
+    soak: Word
+    judged: StrictBool
+    started: Literal[""] | Time
+    times: Count  # how often its start was written down
+    stopped: Literal[""] | Time
+    removed: Literal[""] | Time
+    runs: tuple[Word, ...]  # of G4 that judged it before, to no verdict
+
+
 class TicketSignature(Part):
     """One signature of a start ticket, as DSSE writes it."""
 
@@ -165,6 +177,9 @@ class GateDecision(Part):
     ticket_signed_by: Literal["", "vendor", "customer"] = ""  # who signed it before the first question; "" nobody
     start_ticket: SignedTicket | None = None  # what that party signed; a PASS without it is refused
     parties: tuple[PartyKey, ...] = ()  # whose keys counted when the run began, as its start ticket fixed them
+    soaks: tuple[
+        BegunSoak, ...
+    ] = ()  # of G4: every soak that was begun and came to no verdict, and the one it is about
     entry: Entry
     log: Entry
     previous: Previous | None

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from checks.phrase import Phrase, listed, say
 from checks.verdict import Outcome
-from kvgate.certificates.decision import Attempt, Certificate
+from kvgate.certificates import soak_book
+from kvgate.certificates.decision import Attempt, BegunSoak, Certificate
 from kvgate.certificates.examine import Check
 from kvgate.errors import Refused
 from kvgate.ledger.chain import GENESIS
@@ -31,6 +32,20 @@ def attempts_before(ledger: Ledger, run: RunRecord) -> Iterator[Attempt]:
             ticket=other.ticket_digest,
             decision=entries[-1].hash if entries else "",
         )
+
+
+def soaks_before(ledger: Ledger, run: RunRecord) -> Iterator[BegunSoak]:
+    """The soak that a run of G4 judged, and every one begun before it that came to no verdict."""
+    if run.gate != "G4":
+        return
+    found = soak_book.until(ledger, run)
+    left = {one.soak for one in found.abandoned(found.judged or "-")}
+    for one in found.soaks:
+        if one.soak == found.judged or one.soak in left:
+            yield BegunSoak(
+                soak=one.soak, judged=one.soak == found.judged, started=one.started, times=one.times, stopped=one.stopped,
+                removed=one.removed, runs=tuple(name for name, _ in one.runs if name != run.id),
+            )  # fmt: skip
 
 
 def counted(certificate: Certificate, ledger: Ledger) -> Check:
@@ -73,6 +88,16 @@ def _unlike(certificate: Certificate, run: RunRecord, ledger: Ledger) -> Iterato
         entries = [one for one in decisions if one.run == name and one.judgement == 1]
         if name not in signed or name not in there or not _said_then(signed[name], there[name], entries, found.log.seq):
             yield _attempt(signed.get(name), there.get(name))
+    begun = {one.soak: one for one in found.soaks}
+    for one in soaks_before(ledger, run):
+        if begun.pop(one.soak, None) != one:
+            yield say(
+                "it does not name soak {soak} as the ledger has it: begun {utc}",
+                soak=one.soak,
+                utc=one.started[:19] or "-",
+            )
+    for name in begun:
+        yield say("it names soak {soak}, which the ledger does not have", soak=name)
     log = {0: GENESIS, **{entry.seq: entry.hash for entry in decisions}}
     for seq, value in ((found.entry.seq, found.entry.hash), (found.log.seq, found.log.hash)):
         if log.get(seq) != value:

@@ -22,7 +22,7 @@ from kvgate.certificates.decision import (
     Waiver,
 )  # fmt: skip
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.history import attempts_before
+from kvgate.certificates.history import attempts_before, soaks_before
 from kvgate.certificates.proven import Judgement, Proven, clauses, party_keys, prove
 from kvgate.certificates.simulated import marked, scaled
 from kvgate.certificates.statement import Resource, Sha256
@@ -136,6 +136,7 @@ def certificate(
         ticket_signed_by="" if signed is None else "vendor" if signed.party == VENDOR else "customer",
         start_ticket=None if signed is None else tickets.carried(signed.envelope),
         parties=tuple(party_keys(run.ticket)),
+        soaks=tuple(soaks_before(ledger, run)),
         entry=Entry(seq=entry.seq, hash=entry.hash),
         log=Entry(seq=log[0], hash=log[1]),
         previous=previous,

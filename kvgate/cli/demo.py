@@ -259,7 +259,7 @@ def demo(
         go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
         for gate in chosen:
             if gate == "G4" and _ran("G3", var):
-                soaked(inventory, var / "soak", read)
+                soaked(inventory, var / "soak", f"sqlite:///{var / 'kvgate.db'}", read)
             ended = _gate(gate, inventory, var)
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
             if ended in (0, 1) and not certify_newest(var, gate, read):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 
 import click
 
 from checks.phrase import say
+from kvgate.certificates.trust import CUSTOMER
+from kvgate.cli import soak_signing
 from kvgate.errors import KvgateError, NotAllowed
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
@@ -20,8 +23,11 @@ _LOOK = 2.0
 _PATIENCE = 300.0
 
 
-def soaked(inventory: Path, soaks: Path, read: Reader) -> None:
-    """Soak the embedded rack to the end of its plan. Raises KvgateError for a host that does not answer, or a soak without an end."""
+def soaked(inventory: Path, soaks: Path, ledger: str, read: Reader) -> None:
+    """Soak the embedded rack to the end of its plan, its start signed with the customer's key of the demo, where there is one.
+
+    Raises KvgateError for a host that does not answer, or a soak without an end.
+    """
     rack = reader.read(inventory)
     soak = rack.rack.soak
     if soak is None:
@@ -38,9 +44,13 @@ def soaked(inventory: Path, soaks: Path, read: Reader) -> None:
         ),
         err=True,
     )  # fmt: skip
-    transport = transport_for(rack)
-    try:
-        control = Control(rack, transport, soaks)
+    key = inventory.parent / "keys" / CUSTOMER
+    whose = CUSTOMER if key.is_file() else None
+    with (
+        soak_signing.book(rack, ledger, key if whose else None, whose, None) as book,
+        contextlib.closing(transport_for(rack)) as transport,
+    ):
+        control = Control(rack, transport, soaks, book)
         store, _ = control.attach(SCALE)
         told = control.start(store)
         until = time.monotonic() + _PATIENCE
@@ -54,5 +64,3 @@ def soaked(inventory: Path, soaks: Path, read: Reader) -> None:
             done = [passed / 3600 for one in told if (passed := elapsed(one.found)) is not None]
             said = read("soak: {done:.0f} of {hours:g} h", done=min([hours, *done]), hours=hours)
             click.echo(f"  {said}", err=True)
-    finally:
-        transport.close()

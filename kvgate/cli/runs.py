@@ -20,11 +20,12 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
+from kvgate.certificates import soak_book
 from kvgate.cli import answer as answers
 from kvgate.cli import complete, options, signing, speech
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
-from kvgate.reports import basis, grouping, hints, terminal
+from kvgate.reports import basis, begun, grouping, hints, soaking, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -209,12 +210,14 @@ def show(
     summary = _summary(book, record, signed)
     waived = {place: one for one in signed.waivers(record) for place in one.places()}
     recorded = book.recorded(record)
+    starts = soak_book.until(book, record) if record.gate == "G4" else None
     if as_json:
         agreement = _agreement(book, record)
         rows = [_verdict(row, waived.get(item[:2]), agreement) for item, row in recorded.items()]
         missing = [{"clause": item.clause, "subject": item.subject} for item in book.outcome(record).missing]
         overlaid = [asdict(change) for change in agreement.overlaid]
-        found = {**summary, "overlaid": overlaid, "verdicts": rows, "missing": missing}
+        soaks = [] if starts is None else [soaking.start_json(one, starts) for one in starts.soaks]
+        found = {**summary, "overlaid": overlaid, "verdicts": rows, "missing": missing, "soaks": soaks}
         click.echo(json.dumps(found, ensure_ascii=False))
         return
     out.print(
@@ -230,6 +233,8 @@ def show(
         )
     )
     out.print(read("evidence: {path}", path=record.evidence))
+    for line in () if starts is None else begun.lines(starts, read):
+        out.print(line, soft_wrap=True)
     if record.why:
         out.print(f"! {record.why}", soft_wrap=True, markup=False)
     agreement = _agreement(book, record)

@@ -12,20 +12,23 @@ from pathlib import Path
 import click
 from rich.live import Live
 
-from checks.phrase import say
-from kvgate.cli import options, soak_signing, speech
+from checks.phrase import Phrase, say
+from checks.soak.attempts import Starts
+from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.cli.soak_run import run
 from kvgate.cli.soak_samples import samples
 from kvgate.cli.soak_schedule import schedule
-from kvgate.errors import NotAllowed
+from kvgate.errors import NotAllowed, Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
+from kvgate.inventory.reader import Inventory
 from kvgate.reports import soaking, terminal, watching
 from kvgate.reports.messages import Reader, language
 from kvgate.soak.control import Control, Told
 from kvgate.soak.glance import Glance
 from kvgate.soak.reckoning import Reckoned, Reckoning
+from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
 
 _INVENTORY = click.option(
@@ -50,10 +53,15 @@ def soak_group() -> None:
 
 @contextlib.contextmanager
 def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
-    rack = reader.read(inventory)
+    with _beside(reader.read(inventory), soaks, None) as control:
+        yield control
+
+
+@contextlib.contextmanager
+def _beside(rack: Inventory, soaks: Path, book: Book | None) -> Iterator[Control]:
     transport = transport_for(rack)
     try:
-        yield Control(rack, transport, soaks)
+        yield Control(rack, transport, soaks, book)
     finally:
         transport.close()
 
@@ -74,14 +82,21 @@ def _scale(store: Store, told: Sequence[Told]) -> float | None:
     return scales.pop() if len(scales) == 1 else store.about.get("scale")
 
 
-def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bool, new: bool = False) -> None:
+def _warn(what: Phrase | None) -> None:
+    if what is not None:
+        click.echo(f"! {Reader(language()).phrase(what)}", err=True)
+
+
+def _say(
+    store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bool, new: bool = False, starts: Starts | None = None
+) -> None:  # fmt: skip
     """Print what the hosts said and end with 6 where one of them is not as it should be."""
     scale = _scale(store, told)
     if as_json:
-        click.echo(json.dumps(soaking.as_json(store, told, scale, new=new), ensure_ascii=False))
+        click.echo(json.dumps(soaking.as_json(store, told, scale, new=new, starts=starts), ensure_ascii=False))
     else:
-        soaking.show(store, told, scale, sys.stdout)
-    if any(one.error is not None or one.state not in good for one in told):
+        soaking.show(store, told, scale, sys.stdout, starts)
+    if any(one.state not in good for one in told):
         raise SystemExit(_UNTOLD)
 
 
@@ -90,13 +105,15 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
     help=speech.read(
         "Plan the soak from the inventory, lay the worker out on every host and start it; then this machine may go.\n\n"
         "Where one runs already, attach to it, if it is the one that is asked for; where a worker was killed or its host booted, "
-        "resume it. Where one ended and was not collected, say so and begin none.\n\n"
-        "Example: kvgate soak start --inventory inventories/rack-a.yaml --allow-load"
+        "resume it. Where one ended and was not collected, say so and begin none. Each start is an attempt: it is written into the ledger "
+        "before any host hears of it, and G4 names those that came to no verdict.\n\n"
+        "Example: kvgate soak start --inventory inventories/rack-a.yaml --allow-load --key keys/customer --party customer"
     ),
 )
 @_INVENTORY
 @_SOAKS
 @soak_signing.ALLOW_LOAD
+@soak_signing.writes
 @click.option("--scale", type=float, default=1.0, help=speech.read("times the speed; for the embedded rack alone"))
 @click.option(
     "--anew",
@@ -104,15 +121,21 @@ def _say(store: Store, told: Sequence[Told], good: Sequence[str], *, as_json: bo
     help=speech.read("begin another soak though one that ended was not collected: it stays on the hosts"),
 )
 @options.JSON
-def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, anew: bool, as_json: bool) -> None:
+def start(
+    inventory: Path, soaks: Path, allow_load: bool, ledger: str, key: Path | None, party: str | None, trust: Path | None,
+    scale: float, anew: bool, as_json: bool,
+) -> None:  # fmt: skip
     """Start the soak, or attach."""
-    with _control(inventory, soaks) as control:
-        if not allow_load:
-            raise NotAllowed(
-                say("a soak makes load on every host for hours: give --allow-load when nobody else needs the rack")
-            )
+    if not allow_load:
+        raise NotAllowed(
+            say("a soak makes load on every host for hours: give --allow-load when nobody else needs the rack")
+        )
+    rack = reader.read(inventory)
+    with soak_signing.book(rack, ledger, key, party, trust) as book, _beside(rack, soaks, book) as control:
         store, new = control.attach(scale, anew=anew)
-        _say(store, control.start(store), ("running", "ended"), as_json=as_json, new=new)
+        told = control.start(store)
+        _warn(control.unwritten(store))
+        _say(store, told, ("running", "ended"), as_json=as_json, new=new, starts=book.starts())
 
 
 @soak_group.command(
@@ -126,12 +149,24 @@ def start(inventory: Path, soaks: Path, allow_load: bool, scale: float, anew: bo
 @_INVENTORY
 @_SOAKS
 @_SOAK
+@options.LEDGER
+@signing.TRUST
 @options.JSON
-def status(inventory: Path, soaks: Path, soak: str | None, as_json: bool) -> None:
+def status(inventory: Path, soaks: Path, soak: str | None, ledger: str, trust: Path | None, as_json: bool) -> None:
     """Ask every host."""
-    with _control(inventory, soaks) as control:
+    rack = reader.read(inventory)
+    with contextlib.ExitStack() as stack:
+        book = None
+        try:
+            book = stack.enter_context(soak_signing.book(rack, ledger, None, None, trust, write=False))
+        except (NotAllowed, Unwritable) as error:  # hosts can be asked without
+            _warn(say("what was started before is not known: {why}", why=error.phrase))
+        control = stack.enter_context(_beside(rack, soaks, book))
         store = _known(control, soak)
-        _say(store, control.status(store), ("running", "ended"), as_json=as_json)
+        told = control.status(store)
+        if book is not None:
+            _warn(control.unwritten(store))
+        _say(store, told, ("running", "ended"), as_json=as_json, starts=None if book is None else book.starts())
 
 
 @soak_group.command(
@@ -156,7 +191,8 @@ def collect(inventory: Path, soaks: Path, soak: str | None, as_json: bool) -> No
 @soak_group.command(
     "stop",
     help=speech.read(
-        "End every worker and everything it started, then collect what it wrote. A soak that was stopped is over.\n\n"
+        "End every worker and everything it started, then collect what it wrote. A soak that was stopped is over, and stays counted: stop "
+        "and removal are written into the ledger first.\n\n"
         "Example: kvgate soak stop --inventory inventories/rack-a.yaml --remove"
     ),
 )
@@ -166,17 +202,22 @@ def collect(inventory: Path, soaks: Path, soak: str | None, as_json: bool) -> No
     "--remove", is_flag=True, help=speech.read("remove the soak's folders on the hosts once all of it is here")
 )
 @_SOAK
+@soak_signing.writes
 @options.JSON
-def stop(inventory: Path, soaks: Path, remove: bool, soak: str | None, as_json: bool) -> None:
+def stop(
+    inventory: Path, soaks: Path, remove: bool, soak: str | None, ledger: str, key: Path | None, party: str | None,
+    trust: Path | None, as_json: bool,
+) -> None:  # fmt: skip
     """End it and collect."""
-    with _control(inventory, soaks) as control:
+    rack = reader.read(inventory)
+    with soak_signing.book(rack, ledger, key, party, trust) as book, _beside(rack, soaks, book) as control:
         store = _known(control, soak)
         control.stop(store)
         told = control.collect(store)
         if remove:
             removed = {one.host: one for one in control.remove(store, told)}
             told = [removed.get(one.host, one) for one in told]
-        _say(store, told, ("ended", "absent"), as_json=as_json)
+        _say(store, told, ("ended", "absent"), as_json=as_json, starts=book.starts())
 
 
 @soak_group.command(

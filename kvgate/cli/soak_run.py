@@ -53,17 +53,17 @@ def run(
         status = 6
         words = ["--inventory", str(inventory), "--soaks", str(soaks)]
         load = ["--allow-load"] if allow_load else []
-        begin = [*words, *load, *([] if scale == 1 else ["--scale", str(scale)])]
+        begin = [*words, *load, *signs, *([] if scale == 1 else ["--scale", str(scale)])]
         states = _collected(words)  # also what an earlier run left on the hosts
         unfinished = book.unfinished(entry or "")
         judge = unfinished is not None and states.get("") == unfinished and _over(states)
         if not judge:  # an earlier run was killed when its soak was over: there is nothing left but to judge it
-            status, soak = _started(begin)
+            status, soak = _started(begin, ledger)
             if soak is not None:
                 book.note(entry or "", "soak", soak=soak)
         while status != 4 and not _over(states := _collected(words)):
             if "vanished" in states.values():
-                _started(begin)
+                _started(begin, ledger)
             time.sleep(every)
         if status != 4:
             folder = str(gate_options.folder("G4"))
@@ -82,11 +82,10 @@ def run(
     raise SystemExit(status)
 
 
-def _started(words: list[str]) -> tuple[int, str | None]:
-    """Start or resume, or attach: the exit status, and the name of the soak if there is one."""
-    done = subprocess.run(
-        [sys.executable, "-m", "kvgate", "soak", "start", *words, "--json"], check=False, stdout=subprocess.PIPE
-    )
+def _started(words: list[str], ledger: str) -> tuple[int, str | None]:
+    """Start or resume, or attach: the exit status, and the name of the soak if there is one. The ledger goes by the environment."""
+    argv = [sys.executable, "-m", "kvgate", "soak", "start", *words, "--json"]
+    done = subprocess.run(argv, check=False, stdout=subprocess.PIPE, env={**os.environ, "KVGATE_LEDGER": ledger})
     try:
         return done.returncode, str(json.loads(done.stdout)["soak"])
     except (ValueError, KeyError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,16 @@ import click
 from checks.phrase import say
 from kvgate.campaign import parties
 from kvgate.certificates import keys
+from kvgate.certificates.soak_book import SoakBook
 from kvgate.certificates.trust import PARTIES
 from kvgate.cli import options as shared
 from kvgate.cli import signing, speech
 from kvgate.errors import NotAllowed
+from kvgate.gate.code import code_version
+from kvgate.gate.operator import operator
 from kvgate.inventory import reader
+from kvgate.inventory.reader import Inventory
+from kvgate.ledger.repository import Ledger
 
 Command = Callable[..., Any]
 
@@ -35,6 +41,38 @@ _ALONE = (
     shared.LEDGER,
     shared.evidence(speech.read("where runs are kept")),
 )  # fmt: skip
+
+
+#: What a command is told that writes of a soak into the ledger.
+_WRITES = (
+    shared.LEDGER,
+    click.option(
+        "--key", type=click.Path(path_type=Path), envvar="KVGATE_KEY",
+        help=speech.read("signs what is written down, so that the other party can count starts"),
+    ),
+    click.option("--party", type=click.Choice(PARTIES), envvar="KVGATE_PARTY", help=speech.read("whose key that is")),
+    signing.TRUST,
+)  # fmt: skip
+
+
+def writes(command: Command) -> Command:
+    """Give a command the options by which it writes down what it does to a soak."""
+    for option in reversed(_WRITES):
+        command = option(command)
+    return command
+
+
+@contextlib.contextmanager
+def book(
+    rack: Inventory, ledger: str, key: Path | None, party: str | None, trust: Path | None, *, write: bool = True
+) -> Iterator[SoakBook]:
+    """Open the book of a rack's soaks, before any host is asked. Raises NotAllowed, Unwritable: a ledger out of reach starts nothing."""
+    if (key is None) is not (party is None):
+        raise NotAllowed(say("--key signs what is written down, --party says whose it is: give both, or none"))
+    trusts = parties.trusted(rack, trust)
+    signer = None if key is None or party is None else parties.signer_of(key, party, trusts, signing.passphrase)
+    with contextlib.closing(Ledger.open(ledger, write=write)) as opened:
+        yield SoakBook(opened, rack, operator(), code_version(), signer=signer, trust=trusts)
 
 
 def alone(command: Command) -> Command:

@@ -15,6 +15,7 @@ from kvgate.campaign import elsewhere, frozen, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.overview import overview
 from kvgate.campaign.standing import Campaign
+from kvgate.certificates import soak_book
 from kvgate.cli import options, signing, speech
 from kvgate.cli.deviation import campaign_of
 from kvgate.errors import NotAllowed
@@ -52,6 +53,7 @@ def status(inventory: Path | None, campaign: str | None, trust: Path | None, led
         found = overview(
             _campaign(book, name, rack, documents), rack.rack, _agreement(book, name, named), documents.at,
             trusted=force.trust is not None, problems=tuple(documents.problems), changed=force.changed, loud=force.loud,
+            starts=soak_book.starts(book, name, rack.fingerprint, force.trust),
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(shown.as_json(found, Reader(language())), ensure_ascii=False))

@@ -12,11 +12,13 @@ from checks.probe import Interval, Probe
 from checks.trial import Measured, Trial
 from checks.verdict import Verdict
 from kvgate.errors import CannotTell
+from kvgate.gate import starts as kept_starts
 from kvgate.gate.answers import Answers
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.tried import Tried
 
 if TYPE_CHECKING:  # journals are read with heavy libraries, which no other gate needs
+    from checks.soak.attempts import Starts
     from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
 
@@ -78,6 +80,10 @@ class Asker(Protocol):
 
     def soak(self, host: str) -> HostSoak:
         """The ``soak`` fixture: what the host's journal tells. Raises CannotTell where there is none, or it cannot be read."""
+        ...
+
+    def starts(self) -> Starts | None:
+        """The ``starts`` fixture: which soaks the ledger had when the journals were taken; None where the run kept no list."""
         ...
 
 
@@ -157,6 +163,10 @@ class Rehearsal:
         """Note that the host's journal is wanted, and that the host must be met: the rack is the one that was soaked."""
         self.hosts.add(host)
         self.soaks.append(host)
+        return _Hole()
+
+    def starts(self) -> Any:
+        """Nothing is asked for it: the ledger has it."""
         return _Hole()
 
     def measure(self, trial: Trial[Any]) -> Any:
@@ -285,6 +295,11 @@ class Asked:
         if not numbers:
             self.unasked.append(f"{host}: soak")
         return soaked.host(host)
+
+    def starts(self) -> Starts | None:
+        """Read the list that was kept."""
+        self.readers.append("checks.soak.starts")
+        return kept_starts.kept(self.answers.evidence)
 
     def _fact(self, host: str, probe: Probe[Fact], sample: int = 1) -> Fact:
         numbers = self.answers.numbers(host, probe, sample)

@@ -40,6 +40,7 @@ class Allowed:
     recognised: Callable[[Sequence[SeenRow]], list[Phrase]] = lambda rows: []
     parties: Parties = field(default_factory=dict)  # the keys that count, for the start ticket
     loud: Phrase | None = None  # that others count than the first attempt fixed
+    trust: Trust | None = None  # whose signatures count
 
     def tell(self, session: GateSession) -> None:
         """Let the session of the run know it."""
@@ -86,7 +87,7 @@ def allowed(
     after = None if opening.after is None else opening.after.run
     return Allowed(
         campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
-        force.kept, force.loud,
+        force.kept, force.loud, force.trust,
     )  # fmt: skip
 
 

@@ -61,8 +61,8 @@ class GateTest:
     def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
         """Fill the parameters; the one that is none of ours is the subject."""
         known = {
-            "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "terms": terms,
-            "decide": decide_, "declared": declared,
+            "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "starts": ask.starts,
+            "terms": terms, "decide": decide_, "declared": declared,
         }  # fmt: skip
         return {name: known.get(name, self.thing) for name in self.parameters}
 

@@ -10,6 +10,7 @@ from checks.phrase import Phrase, say
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
 from kvgate.soak.control import Control, Told
+from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Transport
 
@@ -31,16 +32,18 @@ class Journals:
 
 
 def gather(
-    inventory: Inventory, transport: Transport, root: Path, *, allow_load: bool
+    inventory: Inventory, transport: Transport, root: Path, book: Book, *, allow_load: bool
 ) -> tuple[Journals | None, list[Phrase]]:
     """Bring in all that the hosts wrote so far; what stood in the way. None where the rack has no soak at all.
+
+    ``book``: where it is written down that a soak is begun here.
 
     A soak that is over is judged and never begun anew: that is for ``kvgate soak start``. Raises nothing for a host that does
     not answer: what was collected of it earlier is judged, and its gap is seen there.
     """
     if inventory.rack.soak is None:
         return None, []
-    control = Control(inventory, transport, root)
+    control = Control(inventory, transport, root, book)
     trouble: list[Phrase] = []
     try:
         store = _store(control, allow_load=allow_load)

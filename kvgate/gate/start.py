@@ -39,6 +39,8 @@ from kvgate.inventory.subjects import Thing, owed
 from kvgate.transport.base import Transport
 
 if TYPE_CHECKING:
+    from kvgate.certificates.soak_book import SoakBook
+    from kvgate.gate.order import Allowed
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunHandle, RunRecord
 
@@ -188,6 +190,7 @@ class Started:
     options: Options | None = None  # of a live run
     earlier: Sequence[Earlier] = ()  # runs before this one that were never decided; with one taken up: that one alone
     unsigned: bool = False  # nobody signed the start ticket: what it comes to can be shown, a PASS not certified
+    allowed: Allowed | None = None  # by what a live run was let in
     resumed: RunRecord | None = None  # the run taken up, as it was found
     _transport: Transport | None = None
     _watch: Transport | None = None  # a second way to the hosts; connects when load is made
@@ -207,9 +210,27 @@ class Started:
             return
         from kvgate.gate import soaks
 
-        where, load = self.options.soaks, self.options.allow_load
-        self.session.journals, trouble = soaks.gather(self.session.inventory, self._watch, where, allow_load=load)
+        where, load, book = self.options.soaks, self.options.allow_load, self._book()
+        found, trouble = soaks.gather(self.session.inventory, self._watch, where, book, allow_load=load)
+        self.session.journals = found
         self.session.remarks += [str(phrase) for phrase in trouble]
+        if self.session.evidence is not None:
+            from kvgate.gate import starts
+
+            judged = "" if found is None else found.store.soak
+            starts.keep(
+                self.session.evidence, replace(book.starts(), judged=judged)
+            )  # as it stood before this run judged it
+        if found is not None and self.session.run is not None:
+            book.write("judge", found.store.soak, {}, run=self.session.run.id)
+
+    def _book(self) -> SoakBook:
+        from kvgate.certificates.soak_book import SoakBook
+
+        ledger, allowed = self.session.ledger, self.allowed
+        assert ledger is not None  # noqa: S101 - a live run has one
+        signer, trust = (None, None) if allowed is None else (allowed.signer, allowed.trust)
+        return SoakBook(ledger, self.session.inventory, operator(), code_version(), signer=signer, trust=trust)
 
     def __enter__(self) -> Started:
         return self
@@ -281,7 +302,7 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         raise
     return Started(
         session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier,
-        unsigned=allowed.signer is None,
+        unsigned=allowed.signer is None, allowed=allowed,
     )  # fmt: skip
 
 
@@ -347,7 +368,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
 
     return Started(
         session, set(ledger.stale(run)), options=prepared.options, earlier=(earlier,),
-        unsigned=next(tickets.kept(ledger, run), None) is None, resumed=run,
+        unsigned=next(tickets.kept(ledger, run), None) is None, allowed=allowed, resumed=run,
     )  # fmt: skip
 
 

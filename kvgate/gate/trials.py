@@ -158,7 +158,8 @@ class Trials:
             rounds = self.tried.rounds(trial)
             facts = [one.fact for one in rounds if one.void is None and one.failed is None]
             counted = sum(1 for one in rounds if one.failed is None)
-            enough = len(facts) >= trial.rounds and (trial.enough is None or trial.enough(facts))
+            wanted = len(facts) >= trial.rounds and trial.few_void(counted - len(facts), counted)
+            enough = wanted and (trial.enough is None or trial.enough(facts))
             if (
                 enough
                 or counted >= trial.most_after(len(facts))

@@ -114,6 +114,13 @@ class Tried:
                     title=trial.title, good=len(facts), wanted=trial.rounds,
                 )
             )  # fmt: skip
+        if not trial.few_void(len(voided), len(facts) + len(voided)):
+            raise CannotTell(
+                say(
+                    "{title}: {void} of {made} rounds are void ({why}), at most 1 in {one_in} may be: mend the cause, then measure again",
+                    title=trial.title, void=len(voided), made=len(facts) + len(voided), why=joined(voided), one_in=trial.one_void_in,
+                )
+            )  # fmt: skip
         return Measured(facts, voided, tuple(error.phrase for error in failed), tuple(one.around for one in good))
 
     def _not_permitted(self, trial: Trial[Any]) -> list[str] | None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Executable, insert, select
 
+from checks.phrase import say
 from kvgate.codec import digest
+from kvgate.errors import NotAllowed
 from kvgate.ledger.models import Campaign, Envelope
 from kvgate.ledger.rows import StoredEnvelope
 
@@ -21,6 +23,21 @@ def keep(connection: Connection, campaign: int, found: StoredEnvelope) -> None:
             "content": found.content, "sha256": sha256, "stored": found.stored,
         }  # fmt: skip
         connection.execute(insert(Envelope), row)
+
+
+def newest(connection: Connection, campaign: int, kind: str, wanted: str | None) -> None:
+    """Raise NotAllowed unless the newest statement of a kind is the one that is wanted ("": there is none yet; None: any)."""
+    if wanted is None:
+        return
+    query = select(Envelope.digest).where(Envelope.campaign_id == campaign, Envelope.kind == kind)
+    if (connection.execute(query.order_by(Envelope.id.desc()).limit(1)).scalar() or "") != wanted:
+        raise NotAllowed(
+            say(
+                "another process wrote down a {kind} of this campaign meanwhile: look what it was (kvgate {kind} status), then give the "
+                "command again",
+                kind=kind,
+            )
+        )
 
 
 def select_envelopes(

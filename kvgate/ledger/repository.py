@@ -289,15 +289,16 @@ class Ledger:
             return queries.revisions(connection, campaign)
 
     def keep_envelope(
-        self, kind: str, campaign: str, content: bytes, document: str, run: str | None = None
-    ) -> StoredEnvelope:
-        """Keep the bytes of a signed document; the same bytes again add nothing. ``document`` is its statement's digest.
-
-        Raises Unwritable when it does not read back.
+        self, kind: str, campaign: str, content: bytes, document: str, run: str | None = None, *, after: str | None = None
+    ) -> StoredEnvelope:  # fmt: skip
+        """Keep the bytes of a document; the same again add nothing. ``document`` is its statement's digest, ``after`` that of the one
+        that must still be the campaign's newest of that kind ("": none). Raises NotAllowed where it is not, Unwritable.
         """
         found = StoredEnvelope(kind, campaign, run, document, content, now_utc())
         with self._store.writing(f"keeping a {kind}") as connection:
-            envelopes.keep(connection, begin.campaign(connection, campaign, found.stored), found)
+            number = begin.campaign(connection, campaign, found.stored)
+            envelopes.newest(connection, number, kind, after)
+            envelopes.keep(connection, number, found)
         for stored in self.envelopes(campaign=campaign, kind=kind, run=run, document=document):
             if stored.content == content:
                 return stored

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from checks.phrase import Phrase, say
 from checks.verdict import SEVERITY, Outcome
-from kvgate.certificates.decision import Certificate, Clause, GateDecision
+from kvgate.certificates.decision import BegunSoak, Certificate, Clause, GateDecision
 from kvgate.certificates.examine import Examination
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
@@ -65,6 +65,8 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
         name = str(one.attempt) if one.campaign == found.campaign else f"{one.campaign} {one.attempt}"
         yield "  " + read("attempt {number} before it: {outcome} ({run}, {time})", number=name,
                           outcome=one.outcome, run=one.run, time=one.started[:19] + "Z")  # fmt: skip
+    for soak in found.soaks:
+        yield "  " + _begun(soak, read)
     yield from ("  " + line for line in keys(found, read))
     signed = found.ticket_signed_by
     yield read("ticket signed by {party}", party=signed) if signed else read("ticket not signed")
@@ -96,6 +98,17 @@ def summary(certificate: Certificate, read: Reader) -> Iterator[str]:
         "agreement {digest}, rack {rack}", digest=found.configured("acceptance")[:16], rack=certificate.fingerprint[:16]
     )
     yield read("expires {time}", time=found.expires[:19] + "Z")
+
+
+def _begun(one: BegunSoak, read: Reader) -> str:
+    """One soak of G4: the one that was judged, or one that was begun and came to no verdict."""
+    at = one.started[:19].replace("T", " ") or "-"
+    if one.judged:
+        return read("soak {soak}, started {utc} UTC: judged here", soak=one.soak, utc=at)
+    ended = (one.removed or one.stopped)[:19].replace("T", " ") or "-"
+    return read(
+        "soak {soak} before it, started {utc} UTC, given up {ended}: no verdict", soak=one.soak, utc=at, ended=ended
+    )
 
 
 def decided(certificate: Certificate, read: Reader) -> str:

@@ -15,7 +15,7 @@ from kvgate import reference as published
 from kvgate.evidence.record import StoredFailure, label
 from kvgate.gate.code import code_version
 from kvgate.gate.session import GateSession
-from kvgate.reports import basis, charts, sections
+from kvgate.reports import basis, begun, charts, sections
 from kvgate.reports.grouping import order
 from kvgate.reports.messages import Reader
 from kvgate.reports.sections import alone, experiment, soak
@@ -80,7 +80,14 @@ def _part(session: GateSession, read: Reader, history: pd.DataFrame | None) -> P
     found += _earlier(session, history, read)
     found += _reference(session.gate, read)
     found += _evidence(session, read)
-    return Part(run, f"{session.gate} {rack.rack}", decision.outcome.value, [*marks, *session.trouble], facts, found)
+    return Part(
+        run,
+        f"{session.gate} {rack.rack}",
+        decision.outcome.value,
+        [*marks, *begun.of_session(session, read), *session.trouble],
+        facts,
+        found,
+    )
 
 
 def _run(session: GateSession) -> str:

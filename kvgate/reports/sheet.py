@@ -179,6 +179,17 @@ def _sections(certificate: Certificate, read: Reader) -> Iterator[Section]:
             for one in found.attempts[-_ATTEMPTS:]
         ]
         yield Section(read("Attempts before this one"), heads, rows, _more(len(found.attempts), _ATTEMPTS, read))
+    if left := [one for one in found.soaks if not one.judged]:
+        heads = [read("soak"), read("started (UTC)"), read("given up (UTC)")]
+        begun = [
+            (
+                one.soak,
+                one.started[:19].replace("T", " ") or "-",
+                (one.removed or one.stopped)[:19].replace("T", " ") or "-",
+            )
+            for one in left[-_ATTEMPTS:]
+        ]
+        yield Section(read("Soaks begun before without a verdict"), heads, begun, _more(len(left), _ATTEMPTS, read))
     yield _clauses(found.clauses, _agreement(certificate), read)
     if found.overlaid:
         heads = [read("clause"), read("number"), read("standard"), read("agreed")]

@@ -8,9 +8,11 @@ from typing import IO, Any
 from rich.table import Table
 from rich.text import Text
 
+from checks.soak.attempts import Start, Starts
 from checks.units import show_bytes
-from kvgate.reports import terminal
+from kvgate.reports import begun, terminal
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.wrapping import Sentence
 from kvgate.soak.control import Told, described, elapsed
 from kvgate.soak.store import Store
 
@@ -34,13 +36,30 @@ def row(told: Told, store: Store) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def as_json(store: Store, told: Sequence[Told], scale: float | None, *, new: bool = False) -> dict[str, Any]:
-    """All hosts under stable keys."""
+def as_json(
+    store: Store, told: Sequence[Told], scale: float | None, *, new: bool = False, starts: Starts | None = None
+) -> dict[str, Any]:
+    """All hosts under stable keys; ``starts``: every soak that the ledger has, none where it was not asked."""
     hosts = [row(one, store) for one in told]
-    return {"soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts}
+    listed = [] if starts is None else [start_json(one, starts) for one in starts.soaks]
+    return {
+        "soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts, "starts": listed,
+        "problems": [] if starts is None else list(starts.problems),
+    }  # fmt: skip
 
 
-def show(store: Store, told: Sequence[Told], scale: float | None, stream: IO[str]) -> None:
+def start_json(one: Start, starts: Starts) -> dict[str, Any]:
+    """One soak of the ledger under stable keys."""
+    return {
+        "soak": one.soak, "started": one.started or None, "times": one.times, "begun": one.begun or None,
+        "stopped": one.stopped or None, "removed": one.removed or None, "runs": [run for run, _ in one.runs],
+        "signed_by": list(one.signed), "abandoned": one in starts.abandoned(),
+    }  # fmt: skip
+
+
+def show(
+    store: Store, told: Sequence[Told], scale: float | None, stream: IO[str], starts: Starts | None = None
+) -> None:
     """Print a line a host."""
     read, out = Reader(language()), terminal.console(stream)
     out.print(Text(head(store, scale, read), "bold"))
@@ -55,6 +74,8 @@ def show(store: Store, told: Sequence[Told], scale: float | None, stream: IO[str
             show_bytes(shown["collected"]), show_bytes(shown["unread"]), read.phrase(described(one)),
         )  # fmt: skip
     out.print(table)
+    for line in () if starts is None else begun.lines(starts, read):
+        out.print(Sentence(line))
 
 
 def head(store: Store, scale: float | None, read: Reader) -> str:

@@ -18,8 +18,9 @@ from kvgate.campaign.commands import to_resume, to_run
 from kvgate.campaign.order import Obstacle
 from kvgate.campaign.overview import GateView, Overview, valid_days
 from kvgate.campaign.standing import Attempt, moment
-from kvgate.reports import lines
+from kvgate.reports import begun, lines
 from kvgate.reports.messages import Reader, language
+from kvgate.reports.soaking import start_json
 from kvgate.reports.terminal import STYLE, console
 from kvgate.reports.wrapping import Sentence
 
@@ -213,6 +214,7 @@ def _remarks(found: Overview, read: Reader) -> Iterator[str]:
             "whose signatures count is not known here: nothing signed was weighed (--trust FILE, or KVGATE_TRUST)"
         )
     yield from lines.loud(found.loud)
+    yield from begun.lines(found.starts, read)
     for problem in found.problems:
         yield f"! {problem}"
 
@@ -248,7 +250,8 @@ def as_json(found: Overview, read: Reader) -> dict[str, Any]:
         "next": None if found.next is None else found.next.gate,
         "may_start": found.next is not None and not found.next.obstacles,
         "obstacles": [] if found.next is None else [_obstacle_json(one) for one in found.next.obstacles],
-        "problems": list(found.problems),
+        "soaks": [start_json(one, found.starts) for one in found.starts.soaks],
+        "problems": [*found.problems, *found.starts.problems],
     }
 
 

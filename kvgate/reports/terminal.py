@@ -20,7 +20,7 @@ from kvgate.gate.judged import Judged
 from kvgate.gate.options import Options
 from kvgate.gate.preview import Preview
 from kvgate.gate.session import GateSession
-from kvgate.reports import basis, grouping, hints, lines, replay
+from kvgate.reports import basis, begun, grouping, hints, lines, replay
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
 
@@ -192,7 +192,8 @@ def _head(session: GateSession, decision: Decision, read: Reader) -> RenderableT
                                                "{count} attempts before it under other names of the campaign",
                                                session.elsewhere)  # fmt: skip
     rule = Rule(title, align="left", style=STYLE[decision.outcome])
-    return Group(rule, Sentence(line), *(Sentence(one, style="yellow") for one in lines.loud(session.loud)))
+    loud = (*lines.loud(session.loud), *begun.of_session(session, read))
+    return Group(rule, Sentence(line), *(Sentence(one, style="yellow") for one in loud))
 
 
 def _alike(group: grouping.Alike, read: Reader) -> RenderableType:

@@ -74,4 +74,7 @@ UNITS = {
     "share of the least of data sheets, array by itself and port, over the fabric": say(
         "share of the least of data sheets, array by itself and port, over the fabric"
     ),
+    "whether `block` stands for a chunk of the engine that cannot be told": say(
+        "whether `block` stands for a chunk of the engine that cannot be told"
+    ),
 }

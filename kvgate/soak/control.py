@@ -16,11 +16,12 @@ from kvgate import agreement
 from kvgate.errors import CannotTell, Damaged, NotAllowed
 from kvgate.evidence.journal import now_utc
 from kvgate.inventory.reader import Inventory
-from kvgate.soak import lying, remote
+from kvgate.soak import lying, recording, remote
 from kvgate.soak.lying import Lying
 from kvgate.soak.package import worker_digest
 from kvgate.soak.plan import plans, soaked
 from kvgate.soak.remote import Place
+from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Answer, Command, Transport
 
@@ -39,14 +40,19 @@ class Told:
     @property
     def state(self) -> str:
         """running, ended, vanished, absent; unknown where the host did not answer."""
+        if isinstance(self.error, remote.NothingThere):
+            return "absent"
         return str(self.found.get("state", "unknown")) if self.error is None else "unknown"
 
 
 class Control:
-    """One rack's soaks, by a transport to its hosts; ``root`` is where they are collected."""
+    """One rack's soaks, by a transport to its hosts; ``root`` is where they are collected.
 
-    def __init__(self, inventory: Inventory, transport: Transport, root: Path) -> None:
-        self.inventory, self.transport, self.root = inventory, transport, root
+    ``book``: where starts, stops and removals are written down before any host hears of them; without one, nothing is begun.
+    """
+
+    def __init__(self, inventory: Inventory, transport: Transport, root: Path, book: Book | None = None) -> None:
+        self.inventory, self.transport, self.root, self.book = inventory, transport, root, book
         self.hosts = tuple(soaked(inventory.rack))
         soak = inventory.rack.soak
         self.place = Place(soak.folder if soak is not None else None)
@@ -77,6 +83,8 @@ class Control:
             return self._write_down(last.soak, self._laid_out(last.soak, rows), rows)
         if known is None and silent:
             raise silent[0]
+        if known is None and self.book is not None and (left := recording.left(self.book, set())) is not None:
+            return self._write_down(left, self._planned(left, None, {}))  # started, and never heard of by a host
         return known
 
     def named(self, name: str) -> Store:
@@ -86,6 +94,8 @@ class Control:
             return self._write_down(name, self._laid_out(name, rows), rows)
         if (known := next((one for one in Store.all(self.root) if one.soak == name), None)) is not None:
             return known
+        if self.book is not None and not silent and self.book.starts().of(name) is not None:
+            return self._write_down(name, self._planned(name, None, {}))  # started, and never heard of by a host
         if silent:
             raise silent[0]
         names = sorted({one.soak for one in rows})
@@ -96,9 +106,12 @@ class Control:
     def attach(self, scale: float | None = None, *, anew: bool = False) -> tuple[Store, bool]:
         """The soak that runs, or a new one that is written down here; True where it is new. ``scale`` None: whatever runs, else 1.
 
-        Raises CannotTell where a host does not answer: what runs there is not known, and two soaks would load each other. Raises
-        NotAllowed where what runs is another soak than is asked for, and, unless ``anew``, where one that ended was not collected.
+        A new one is written down in the ledger before it is written here, and both before a host hears of it. Raises CannotTell where
+        a host does not answer: what runs there is not known, and two soaks would load each other. Raises NotAllowed where what runs
+        is another soak than is asked for, where somebody wrote down another meanwhile, and, unless ``anew``, where one that ended was
+        not collected or one that ran is gone.
         """
+        begins = recording.Begins(self.book)
         rows, silent = self._lying()
         if silent:
             raise silent[0]
@@ -113,16 +126,24 @@ class Control:
                             what=lying.otherwise(host, name, found),
                         )
                     )
+            begins.goes_on(name, {**wanted, **laid_out})
             return self._write_down(name, {**wanted, **laid_out}, rows), False
         last = self.known()
         if not anew:
             lying.uncollected(rows, last)
             if last is not None and not self.over(last):
                 lying.lost(last, rows, self.hosts)
+                begins.known(last.soak, last.about.get("plans", {}))
                 return last, False
+            begins.gone({one.soak for one in rows})
+        soak = begins.left({one.soak for one in rows}) or self._name()
+        wanted = self._planned(soak, scale, {})
+        begins.start(soak, wanted)
+        return self._write_down(soak, wanted), True
+
+    def _name(self) -> str:
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        soak = f"soak-{self.inventory.rack.rack}-{stamp}-{secrets.token_hex(2)}"[:80]
-        return self._write_down(soak, self._planned(soak, scale, {})), True
+        return f"soak-{self.inventory.rack.rack}-{stamp}-{secrets.token_hex(2)}"[:80]
 
     def differs(self, store: Store) -> list[Phrase]:
         """Where a soak was planned otherwise than this inventory and this agreement would plan it now, host by host."""
@@ -131,10 +152,16 @@ class Control:
         found = {host: lying.differences(text, wanted[host]) for host, text in laid_out.items()}
         return [lying.otherwise(host, store.soak, some) for host, some in found.items() if some]
 
+    def unwritten(self, store: Store) -> Phrase | None:
+        """That the ledger does not have the start of a soak, or that it has an end which did not come, and what to do."""
+        return None if self.book is None else recording.unwritten(self.book, store.soak, over=self.over(store))
+
     def over(self, store: Store) -> bool:
-        """Whether every host's worker is known to have ended, or none ever began."""
-        states = [store.last(host).get("state") for host in self.hosts]
-        return all(state in ("ended", "absent") for state in states)
+        """Whether every host's worker is known to have ended, or none ever began; of one that was given up, as far as is known."""
+        states = {store.last(host).get("state") for host in self.hosts}
+        one = self.book.starts().of(store.soak) if self.book is not None and None in states else None
+        given_up = {None} if one is not None and (one.stopped or one.removed) else set()
+        return states <= {"ended", "absent"} | given_up
 
     def _lying(self) -> tuple[list[Lying], list[CannotTell]]:
         """Every soak that began on a host, and why hosts did not tell."""
@@ -192,7 +219,10 @@ class Control:
                 told.append(Told(host, error=error))
         ready += [host for host in self.hosts if host not in wanted]
         verbs = {host: remote.verb(self.place, f"{store.soak}/{host}", "start", limit=_START) for host in ready}
-        return sorted([*told, *self._verb(store, verbs)], key=lambda one: self.hosts.index(one.host))
+        found = sorted([*told, *self._verb(store, verbs)], key=lambda one: self.hosts.index(one.host))
+        if self.book is not None and all(one.state in ("running", "ended") for one in found):
+            recording.begun(self.book, store.soak)
+        return found
 
     def status(self, store: Store) -> list[Told]:
         """Ask every host what became of its worker."""
@@ -201,7 +231,12 @@ class Control:
         )
 
     def stop(self, store: Store) -> list[Told]:
-        """End every worker and all that it started; the journals stay on the hosts until they are collected."""
+        """End every worker and all that it started; the journals stay on the hosts until they are collected.
+
+        Written down first, unless it came to its end on every host by itself.
+        """
+        if self.book is not None and any(one.state != "ended" for one in self.status(store)):
+            recording.stop(self.book, store.soak)
         return self._verb(
             store, {host: remote.verb(self.place, f"{store.soak}/{host}", "stop", limit=_STOP) for host in self.hosts}
         )
@@ -213,6 +248,8 @@ class Control:
             for one in told
             if one.error is None and one.state == "ended"
         }
+        if self.book is not None and commands:
+            self.book.write("remove", store.soak, {})
         return self._verb(store, commands)
 
     def collect(self, store: Store, progress: Callable[[str, int], None] | None = None) -> list[Told]:

@@ -21,6 +21,8 @@ _LONGEST = 64 * 2**20
 
 #: Exit status of ``read`` for a segment that the host does not have any more.
 GONE = 44
+#: Exit status of a verb where the host has no worker of that soak.
+NOTHING = 45
 
 _PYTHON = 'for p in python3 /usr/libexec/platform-python python; do command -v "$p" >/dev/null 2>&1 && exec "$p" "$@"; done; exit 127'
 _UNPACK = (
@@ -39,14 +41,21 @@ _UNPACK = (
 )
 
 
+class NothingThere(CannotTell):
+    """The host has nothing of a soak: it never came there, or its folder was removed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where soaks are on a host: the folder above them. ``{home}`` stands for what the host itself knows."""
 
     base: str | None = None
 
-    def line(self, at: str, *words: str) -> str:
-        """A shell line that runs python with words; ``$folder`` in them is the folder ``at`` (soak and host, or "") on the host."""
+    def line(self, at: str, *words: str, laid_out: bool = False) -> str:
+        """A shell line that runs python with words; ``$folder`` in them is the folder ``at`` (soak and host, or "") on the host.
+
+        ``laid_out``: ends with NOTHING where no worker stands there.
+        """
         if self.base is not None:
             where = f"base={shlex.quote(self.base)}"
         else:
@@ -56,7 +65,8 @@ class Place:
         quoted = " ".join(
             f'"{folder}{word[7:]}"' if word.startswith("$folder") else shlex.quote(word) for word in words
         )
-        return f"{where}; set -- {quoted}; {_PYTHON}"
+        guard = f'[ -e "{folder}/worker.pyz" ] || exit {NOTHING}; ' if laid_out else ""
+        return f"{where}; {guard}set -- {quoted}; {_PYTHON}"
 
 
 def install(place: Place, at: str, plan: str) -> Command:
@@ -70,7 +80,7 @@ def install(place: Place, at: str, plan: str) -> Command:
 
 def verb(place: Place, at: str, name: str, *words: str, limit: float = 30.0) -> Command:
     """Let the worker's file do something in its folder."""
-    return Command(name, place.line(at, "$folder/worker.pyz", name, "$folder", *words), limit=limit)
+    return Command(name, place.line(at, "$folder/worker.pyz", name, "$folder", *words, laid_out=True), limit=limit)
 
 
 def listing(place: Place) -> Command:
@@ -145,6 +155,10 @@ def _good(host: str, answer: Answer | CannotTell) -> Answer:
     said = answer.stderr.decode("utf-8", "backslashreplace").strip()[-500:]
     if answer.status == 127:
         raise ToolMissing(say("{host}: no Python is there: the worker needs 3.8 or newer", host=host))
+    if answer.status == NOTHING:
+        raise NothingThere(
+            say("{host}: has nothing of this soak: it never came there, or its folder was removed", host=host)
+        )
     if answer.status == 124:
         raise TimedOut(say("{host}: the worker did not answer within its limit", host=host))
     if answer.status != 0:

@@ -15,6 +15,7 @@ from lab.soak.trouble import (
     Lost,
     Moved,
     Record,
+    Replanned,
     Restart,
     Result,
     Silent,
@@ -67,6 +68,10 @@ def _fault(name: str, zh: str, text: str, minute: int | None, *troubles: Trouble
 _AT = _s(400)
 
 FAULTS: tuple[SoakFault, ...] = (
+    _fault(
+        "plan-changed", "主机上的计划在写入台账后被改动", "the plan on the host is another one than was written into the ledger", None,
+        Replanned(86400.0), stops={"G4.1.7"},
+    ),
     _fault(
         "path-lost-83s", "通往阵列的路径中断 83 秒后恢复，结束时一切正常", "the path to the array is away for 83 s and comes back; the end looks healthy", 400,
         Word("nvme", "nvme1", "state", _AT, _AT + 83, "connecting"),

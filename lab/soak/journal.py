@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lab.soak.host import Host
-from lab.soak.trouble import Away, Lost, Moved, Record, Restart, Stopped, Trouble
+from lab.soak.trouble import Away, Lost, Moved, Record, Replanned, Restart, Stopped, Trouble
 from lab.soak.work import Work
 
 _BEGUN = datetime(2026, 11, 29, 20, 40, tzinfo=UTC)
@@ -131,6 +131,7 @@ class _Book:
     def __init__(self, plan: dict[str, Any], troubles: Sequence[Trouble], lines: int, clock: Begin) -> None:
         self._lines, self._clock = lines, clock
         self.plan, self.scale = plan, float(plan["scale"])
+        self._replanned = [one for one in troubles if isinstance(one, Replanned)]
         self._moved = [one for one in troubles if isinstance(one, Moved)]
         self.parts: list[list[tuple[float, str]]] = [[]]
         self._seq, self._boot, self._mono = 0, 0, (clock.mono, 0.0)
@@ -140,6 +141,10 @@ class _Book:
 
     def begin(self) -> None:
         text = self._clock.plan or json.dumps(self.plan, sort_keys=True, separators=(",", ":"))
+        for one in self._replanned:
+            changed = json.loads(text)
+            changed["policy"]["longest"] = one.longest
+            text = json.dumps(changed, sort_keys=True, separators=(",", ":"))
         self.line(
             0.0,
             "begin",

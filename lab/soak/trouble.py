@@ -156,6 +156,13 @@ class Restart:
 
 
 @dataclass(frozen=True)
+class Replanned:
+    """The plan was changed on the host after it was laid out: interruptions of ``longest`` seconds would be passed over."""
+
+    longest: float
+
+
+@dataclass(frozen=True)
 class Stopped:
     """The worker ends early."""
 
@@ -182,6 +189,7 @@ class Unhooked:
 
 Trouble = (
     Word
+    | Replanned
     | Count
     | Drift
     | Leak

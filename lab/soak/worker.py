@@ -68,7 +68,7 @@ class SoakHost:
             return Reply(self.soaks[at].text.encode("ascii")) if name == "plan.json" else self._laid_out(words[2:])
         soak, host, _ = words[0].split("/")
         if f"{soak}/{host}" not in self.soaks:
-            return Reply(stderr=f"python3: can't open file '{words[0]}': No such file\n".encode(), status=2)
+            return Reply(status=45)  # as the shell line's own look at the folder
         return self._asked(f"{soak}/{host}", words[1], words[3:])
 
     def _laid_out(self, words: Sequence[str]) -> Reply:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -41,12 +40,8 @@ class Soaked:
         return self.site.call(self.site.command(*places, *words, gate="G4"), limit=300)
 
     def soak(self, verb: str, *words: str) -> dict[str, Any]:
-        done = self.site.call(
-            [
-                sys.executable, "-m", "kvgate", "soak", verb, "--json", "--inventory", str(self.site.inventory),
-                "--soaks", str(self.site.folder / "soaks"), *words,
-            ]
-        )  # fmt: skip
+        places = ("--inventory", str(self.site.inventory), "--soaks", str(self.site.folder / "soaks"))
+        done = self.site.kvgate("soak", verb, "--json", *places, *words)
         assert done.stdout, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
@@ -106,7 +101,7 @@ def test_a_path_that_came_back_is_a_stop_that_names_its_minute(
     serve_soak: Served, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rack = serve_soak("path-lost-83s")
-    soaked(rack.site.inventory, rack.site.folder / "soaks", Reader("en"))  # as the demo does
+    soaked(rack.site.inventory, rack.site.folder / "soaks", rack.site.ledger, Reader("en"))  # as the demo does
     assert "TIME-SCALED: 76 h of soak at 20000 times the speed" in capsys.readouterr().err
     assert rack.over()
     ended = rack.gate()

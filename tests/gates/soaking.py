@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
 from checks.decision import Owed
 from checks.parsers import soak_journal
+from checks.soak.attempts import Start, Starts
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
 from checks.verdict import Outcome, Verdict
@@ -52,7 +56,18 @@ def node(fault: SoakFault | None = None, until: float | None = None) -> HostSoak
     hours = HOURS + (fault.spare if fault is not None else 0.0)
     platform = (fault.platform if fault is not None else "") or "rocm"
     order = plan("node-01", "node", hours, SCALE, COARSE, policy, platform)
-    return read(segments(order, 1, fault.troubles if fault is not None else (), until, STEP))
+    return ran(order, read(segments(order, 1, fault.troubles if fault is not None else (), until, STEP)))
+
+
+#: Digest of the plan in a journal -> digest of the plan that was laid out and written down: another one where it was changed.
+LAID_OUT: dict[str, str] = {}
+
+
+def ran(order: Mapping[str, Any], soak: HostSoak) -> HostSoak:
+    """Note which plan was laid out for a soak."""
+    text = json.dumps(order, sort_keys=True, separators=(",", ":"))
+    LAID_OUT[soak.plan.digest] = hashlib.sha256(text.encode()).hexdigest()
+    return soak
 
 
 def judge(
@@ -66,11 +81,25 @@ def judge(
         terms |= {name: value for name, value in limits.items() if name in terms}
         body = bodies(GATES["G4"])[item.clause]
         given: list[Verdict] = []
-        known = {"soak": lambda host: soaks[host], "terms": terms, "decide": given.append}
+        known = {
+            "soak": lambda host: soaks[host],
+            "starts": lambda: started(soaks),
+            "terms": terms,
+            "decide": given.append,
+        }
         body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
         assert len(given) == 1
         found[item] = given[0]
     return found
+
+
+def started(soaks: Mapping[str, HostSoak]) -> Starts:
+    """The ledger's list where each of these soaks was written down when it began."""
+    plans: dict[str, dict[str, str]] = {}
+    for host, one in soaks.items():
+        plans.setdefault(one.plan.soak, {})[host] = LAID_OUT.get(one.plan.digest, one.plan.digest)
+    begun = datetime.fromtimestamp(min(one.begun_utc for one in soaks.values()) / 1e6, UTC).isoformat()
+    return Starts(tuple(Start(name, begun, plans=hosts, begun=begun) for name, hosts in plans.items()))
 
 
 def clauses(verdicts: Mapping[Owed, Verdict], outcome: Outcome) -> set[str]:

@@ -18,7 +18,7 @@ from lab.rack import build, fingerprint, host_key
 from lab.soak.faults import EMBEDDED, SoakFault
 from lab.soak.journal import Begin, written
 from lab.soak.worker import STEP
-from tests.gates.soaking import clauses, judge, read, told
+from tests.gates.soaking import clauses, judge, ran, read, told
 
 
 @cache
@@ -36,7 +36,7 @@ def soak(platform: str, host: str, fault: SoakFault | None = None) -> HostSoak:
     plan = json.loads(plans(ordered, "soak-t", SCALE)[host])
     troubles = fault.troubles if fault is not None else ()
     parts = written(plan, 1, troubles, step=STEP, clock=Begin(captured=captured[host]))
-    return read(["".join(line for _, line in part) for part in parts])
+    return ran(plan, read(["".join(line for _, line in part) for part in parts]))
 
 
 @cache

@@ -13,7 +13,7 @@ from tests.gates.soaking import array, clauses, judge, node, told
 
 def test_a_healthy_soak_passes_every_clause() -> None:
     verdicts = judge({"fx100-a": array(), "node-01": node()})
-    assert len({item.clause for item in verdicts}) == 28
+    assert len({item.clause for item in verdicts}) == 29
     assert not clauses(verdicts, Outcome.STOP) | clauses(verdicts, Outcome.UNDECIDED), told(verdicts)
 
 

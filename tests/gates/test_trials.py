@@ -138,8 +138,39 @@ def void_at(*numbers: int) -> Callable[[Mapping[str, Any]], int]:
 def test_a_void_round_is_made_again_and_told(evidence: Evidence, tmp_path: Path) -> None:
     wanted = trial(counting(tmp_path / "n"), rounds=3, read=void_at(2))
     measured = make(evidence, wanted).measured(wanted)
-    assert measured.facts == (1, 3, 4)
+    assert measured.facts == (1, 3, 4, 5)  # and good ones beside it, until it is one of five
     assert [str(why) for why in measured.voided] == ["the disk was hot"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "one_in", "void", "good"), [(3, 5, (2,), 4), (3, 4, (2,), 3), (2, 5, (1,), 4), (8, 5, (9,), 8), (5, 5, (6,), 5)]
+)  # fmt: skip
+def test_rounds_go_on_until_few_enough_of_them_are_void_and_all_good_ones_count(
+    evidence: Evidence, tmp_path: Path, wanted: int, one_in: int, void: tuple[int, ...], good: int
+) -> None:
+    made = trial(counting(tmp_path / "n"), rounds=wanted, read=void_at(*void), one_void_in=one_in)
+    assert len(make(evidence, made).measured(made).facts) == good
+
+
+def test_a_second_void_round_within_the_limit_is_made_up_for_too(evidence: Evidence, tmp_path: Path) -> None:
+    wanted = trial(counting(tmp_path / "n"), rounds=5, at_most=10, read=void_at(2, 6))
+    measured = make(evidence, wanted).measured(wanted)
+    assert measured.facts == (1, 3, 4, 5, 7, 8, 9, 10)
+    assert len(measured.voided) == 2
+
+
+def test_void_rounds_that_cannot_be_made_up_for_decide_nothing_and_are_all_told(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    wanted = trial(counting(tmp_path / "n"), rounds=5, at_most=7, read=void_at(2, 4))
+    with pytest.raises(CannotTell, match=r"2 of 7 rounds are void .*at most 1 in 5") as told:
+        make(evidence, wanted).measured(wanted)
+    assert str(told.value).count("the disk was hot") == 2
+
+
+def test_a_trial_of_a_single_round_makes_it_again_when_it_is_void(evidence: Evidence, tmp_path: Path) -> None:
+    wanted = trial(counting(tmp_path / "n"), rounds=1, read=void_at(1))
+    assert make(evidence, wanted).measured(wanted).facts == (2,)
 
 
 def test_rounds_that_are_made_beyond_the_wanted_ones_do_not_loosen_the_rule_on_void_ones(
@@ -161,7 +192,7 @@ def test_rounds_go_on_beyond_the_wanted_ones_until_they_are_enough(evidence: Evi
 
 def test_more_void_rounds_than_one_in_five_decide_nothing(evidence: Evidence, tmp_path: Path) -> None:
     wanted = trial(counting(tmp_path / "n"), rounds=3, read=void_at(1, 3))
-    with pytest.raises(CannotTell, match="2 rounds are void"):
+    with pytest.raises(CannotTell, match="2 of 5 rounds are void"):
         make(evidence, wanted).measured(wanted)
 
 

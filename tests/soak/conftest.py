@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from kvgate.certificates.soak_book import SoakBook
 from kvgate.inventory import reader
+from kvgate.ledger.repository import Ledger
 from kvgate.soak.control import Control
 from kvgate.soak.store import Store
 from kvgate.transport.local import LocalTransport
@@ -27,10 +30,17 @@ def hosts(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def control(tmp_path: Path, hosts: Path) -> Control:
+def book(tmp_path: Path, hosts: Path) -> Iterator[SoakBook]:
+    """The soaks of the rack in a ledger of its own."""
     file = tmp_path / "rack.yaml"
     file.write_text(inventory(hosts))
-    return Control(reader.read(file), LocalTransport(), tmp_path / "soaks")
+    with contextlib.closing(Ledger.open(f"sqlite:///{tmp_path / 'kvgate.db'}")) as ledger:
+        yield SoakBook(ledger, reader.read(file), "tester", "0")
+
+
+@pytest.fixture
+def control(tmp_path: Path, hosts: Path, book: SoakBook) -> Control:
+    return Control(reader.read(tmp_path / "rack.yaml"), LocalTransport(), tmp_path / "soaks", book)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def kvgate(rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> Kvgate:
             "--soaks",
             str(tmp_path / "soaks"),
         ]
-        said_in = {"LC_ALL": "C", "KVGATE_LANG": "en"}
+        said_in = {"LC_ALL": "C", "KVGATE_LANG": "en", "KVGATE_LEDGER": f"sqlite:///{tmp_path / 'kvgate.db'}"}
         return subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, **said_in})
 
     return run

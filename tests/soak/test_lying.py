@@ -28,7 +28,7 @@ Begin = Callable[..., Store]
 @pytest.fixture
 def other(control: Control, tmp_path: Path) -> Control:
     """Another laptop, which knows of nothing."""
-    return Control(control.inventory, LocalTransport(), tmp_path / "other-laptop")
+    return Control(control.inventory, LocalTransport(), tmp_path / "other-laptop", control.book)
 
 
 def changed(control: Control, tmp_path: Path, old: str, new: str, root: Path | None = None) -> Control:
@@ -36,7 +36,7 @@ def changed(control: Control, tmp_path: Path, old: str, new: str, root: Path | N
     file = tmp_path / "changed.yaml"
     assert old in control.inventory.text
     file.write_text(control.inventory.text.replace(old, new))
-    return Control(reader.read(file), LocalTransport(), root or control.root)
+    return Control(reader.read(file), LocalTransport(), root or control.root, control.book)
 
 
 def soaks(hosts: Path) -> list[str]:
@@ -113,7 +113,8 @@ def test_a_gate_on_another_machine_judges_the_soak_that_ended_and_starts_none(
     store = begin()
     control.stop(store)
     control.collect(store)
-    journals, trouble = gather(other.inventory, LocalTransport(), other.root, allow_load=True)
+    assert other.book is not None
+    journals, trouble = gather(other.inventory, LocalTransport(), other.root, other.book, allow_load=True)
     assert trouble == []
     assert journals is not None
     assert b'"kind":"end"' in list(journals("node-01"))[-1]

@@ -1,0 +1,52 @@
+"""What the ledger had of starts of soaks when a run of G4 took the journals: kept in its evidence, so that a replay judges by the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from checks.soak.attempts import Start, Starts
+from kvgate.codec import canonical, parse_object
+from kvgate.errors import Damaged
+from kvgate.evidence.store import Evidence
+
+#: Kind of the journal line that holds the list.
+STARTS = "soak-starts"
+
+
+def keep(evidence: Evidence, starts: Starts) -> None:
+    """Take the list into the evidence; of several the newest counts. Raises Unwritable."""
+    told = {"soaks": [asdict(one) for one in starts.soaks], "problems": list(starts.problems), "judged": starts.judged}
+    evidence.note(STARTS, count=len(starts.soaks), rows=canonical(told).encode())
+
+
+def kept(evidence: Evidence | None) -> Starts | None:
+    """The list as the evidence has it; None where a run kept none. Raises Damaged."""
+    notes = evidence.notes(STARTS) if evidence is not None else []
+    if evidence is None or not notes:
+        return None
+    try:
+        raw = notes[-1]["rows"]
+        told = parse_object(raw if isinstance(raw, bytes) else b"")
+        soaks, problems = told["soaks"], told["problems"]
+        if not isinstance(soaks, list) or not isinstance(problems, list):
+            raise TypeError("soaks or problems is no list")
+        return Starts(tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise Damaged(f"the starts of soaks in evidence {evidence.path} cannot be read: {error}") from error
+
+
+def _start(row: Mapping[str, object]) -> Start:
+    plans, runs, signed, times = row["plans"], row["runs"], row["signed"], row["times"]
+    if (
+        not isinstance(plans, dict)
+        or not isinstance(runs, list)
+        or not isinstance(signed, list)
+        or not isinstance(times, int)
+    ):
+        raise TypeError("a start of a soak is of another form")
+    return Start(
+        str(row["soak"]), str(row["started"]), times, {str(host): str(plan) for host, plan in plans.items()},
+        str(row["begun"]), str(row["stopped"]), str(row["removed"]), tuple((str(run), str(came)) for run, came in runs),
+        tuple(map(str, signed)),
+    )  # fmt: skip
