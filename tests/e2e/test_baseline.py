@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 
+from kvgate.evidence.store import Evidence
 from lab.load.host import LoadHost
+from lab.machine import Edit
 from tests.e2e.site import Site, clauses, outcomes, served, until
 
 SERIAL = "PHLN00000001"
+VOLUME, LOCAL = "/mnt/fx100", "/mnt/nvme0"
 
 
 @pytest.fixture(scope="module")
@@ -53,26 +56,72 @@ def asked(site: Site, name: str, word: str) -> int:
     return sum(count for line, count in host.machine.asked.items() if word in line)
 
 
-@pytest.mark.timeout(600)  # two processes make every load of G2 over SSH
-def test_a_gate_that_was_killed_goes_on_without_repeating_its_rounds(site: Site) -> None:
-    """The first of this file: what it measures is measured once, by two processes."""
+def rounds(site: Site, run: str) -> list[tuple[str, int, int]]:
+    """Rounds that came to their end, as the evidence has them: trial, number, and its line in the journal."""
+    with Evidence.open(site.evidence / run) as evidence:
+        return [(str(line["id"]), int(str(line["number"])), int(str(line["seq"]))) for line in evidence.notes("round")]
+
+
+#: Each read of the local disk takes its time: long enough for the gate to be killed between two of its rounds.
+SLOW = Edit(ask=".*--filename=/mnt/nvme0/.kvgate-load/read-1m-q32 .*--time_based.*", delay=4.0)
+WHOLE, HALF = (f"fio.read-1m-q32:node-01:{path}" for path in (VOLUME, LOCAL))
+
+
+@pytest.mark.timeout(900)  # two processes make every load of G2 over SSH
+def test_a_gate_that_was_killed_goes_on_without_a_key_and_repeats_no_round(site: Site) -> None:
+    """The first of this file: what it measures is measured once, by two processes, of which the second signs nothing."""
+    (host,) = [one for one in site.hosts if one.name == "node-01"]
+    host.machine.edits += (SLOW,)
     process = subprocess.Popen(
         site.command("--allow-load", gate="G2"), cwd=Path(__file__).parents[2],
         env=site.environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
-    until(lambda: asked(site, "node-01", "--rw=read --bs=1048576 --iodepth=32") >= 4, 300)
+    until(
+        lambda: asked(site, "node-01", "--filename=/mnt/nvme0/.kvgate-load/read-1m-q32 ") >= 3, 300
+    )  # laid out, then read
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    done = asked(site, "node-01", "--rw=read --bs=1048576 --iodepth=32")
-    ended = measure(site, "--only-stale")
+    host.machine.edits = tuple(one for one in host.machine.edits if one is not SLOW)
+    run = str(site.runs()[-1]["run"])
+    assert (site.runs()[-1]["gate"], site.runs()[-1]["decided"]) == ("G2", False)
+    kept = rounds(site, run)
+    assert {one: [name for name, _, _ in kept].count(one) for one in (WHOLE, HALF)} == {WHOLE: 3, HALF: 1}, (
+        "killed in its middle"
+    )
+    last, before = kept[-1][2], dict(host.machine.asked)
+
+    site.signs = False
+    try:
+        ended = measure(site, "--only-stale")
+    finally:
+        site.signs = True
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "goes on with run" in ended.stderr
-    # three rounds on each of local disk, volume and NFS; the one that was under way may have been made again
-    assert done <= asked(site, "node-01", "--rw=read --bs=1048576 --iodepth=32") <= 10
+    assert f"goes on with run {run}" in ended.stderr
+    whole = rounds(site, run)
+    assert whole[: len(kept)] == kept
+    assert len({(one, number) for one, number, _ in whole}) == len(whole), "no round was made twice"
+    for trial in {one for one, _, _ in kept} - {HALF}:  # what was measured whole before is not measured again
+        assert [one for one, _, _ in whole].count(trial) == [one for one, _, _ in kept].count(trial)
+    # Each round is one load; of the one that was under way when the process died nothing was kept.
+    after = host.machine.asked
+    loads = {
+        path: [one for one in after if f"{path}/.kvgate-load/read-1m-q32 " in one and "--time_based" in one]
+        for path in (VOLUME, LOCAL)
+    }
+    assert sum(after[one] for one in loads[LOCAL]) == [one for one, _, _ in whole].count(HALF) + 1
+    assert [after[one] for one in loads[VOLUME]] == [before[one] for one in loads[VOLUME]]
+
     found = outcomes(site.last())
     assert clauses(found, "STOP") == set()
     assert {key for key, outcome in found.items() if outcome == "UNDECIDED"} == {("G2.1.13", f"node-01:{SERIAL}")}
     assert f"--allow-destructive {SERIAL}" in str(verdict(site, "G2.1.13", f"node-01:{SERIAL}")["note"])
+    both = verdict(site, "G2.1.2", f"node-01:{LOCAL}")
+    assert both["outcome"] == "PASS"
+    lines = [int(one.removeprefix("E")) for one in both["evidence"]]
+    assert min(lines) < last < max(lines), "its verdict stands on rounds of both sittings"
+    assert (
+        "256 tokens x 31,744 bytes on a rank = 8,126,464 bytes" in verdict(site, "G2.1.6", f"node-01:{VOLUME}")["note"]
+    )
 
 
 def test_what_one_node_wrote_over_nfs_another_verified(site: Site) -> None:

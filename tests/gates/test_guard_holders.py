@@ -11,9 +11,16 @@ import pytest
 from tests.gates.loops import loop_device, needs
 from tests.gates.rawdisk import MIB, Disk, mounted, refused, run
 
+#: As `dmsetup info` of a host with multipathd has it.
+MULTIPATH = "mpath-3600507680c8184a05800000000000856"
+
 HOLDERS = [
     ("holders/bcache0", "", "holder"), ("holders/md0", "md", "md"), ("holders/dm-0", "dm/uuid:CRYPT-LUKS2-1", "dm"),
     ("holders/dm-0", "dm/uuid:", "dm"), ("holders/dm-1", "dm/uuid:LVM-abc", "lvm"), ("holders/dm-2", "dm/uuid:mpath-3600", "multipath"),
+    # as LVM, multipathd, kpartx and cryptsetup name their targets
+    ("holders/dm-3", "dm/uuid:LVM-wtG7E3fb3SzLtduVXb0bspaHksOjFZt2Kz1sP9hVbXq0yT4mN6cRd8eWfGu2aJl5", "lvm"),
+    ("holders/dm-4", f"dm/uuid:{MULTIPATH}", "multipath"), ("holders/dm-5", f"dm/uuid:part1-{MULTIPATH}", "dm"),
+    ("holders/dm-6", "dm/uuid:CRYPT-LUKS2-8c4d1f7e0b9a4c6f9d2e3b5a7c8d9e0f-kv", "dm"),
     ("slaves/dm-0", "", "stacked"),
 ]  # fmt: skip
 
@@ -86,16 +93,61 @@ def test_a_disk_below_a_target_of_the_device_mapper(disk: Disk) -> None:
     assert disk.known().look().refused is None
 
 
-def test_a_physical_volume_before_and_while_a_volume_stands_on_it(disk: Disk) -> None:
-    needs("pvcreate", "vgcreate", "lvcreate", "vgremove")
+def test_a_disk_that_is_a_path_of_multipathd(disk: Disk) -> None:
+    """The target that multipathd loads, with the name that it gives it; one path is enough to hold a disk."""
+    needs("dmsetup", "blockdev")
+    number = Path(disk.folder / "dev").read_text().strip()
+    sectors = run("blockdev", "--getsz", disk.node).stdout.strip()
+    table = f"0 {sectors} multipath 0 0 1 1 round-robin 0 1 1 {number} 1000"
+    made("dmsetup", "create", "kvgatetest", "--uuid", MULTIPATH, "--table", table)
+    try:
+        held(disk, "multipath")
+    finally:
+        run("dmsetup", "remove", "kvgatetest", check=False)
+    assert disk.known().look().refused is None
+
+
+def test_a_physical_volume_that_lvm_made_until_it_is_none_again(disk: Disk) -> None:
+    """Alone, in a group, and with the group gone: a label is enough, whatever runs."""
+    needs("pvcreate", "vgcreate", "vgremove", "pvremove")
     made("pvcreate", "-y", disk.node)
     held(disk, "lvm")
     made("vgcreate", "-y", "kvgatetest", disk.node)
     try:
-        made("lvcreate", "-y", "-Wn", "-L", "16M", "-n", "kv", "kvgatetest")
         held(disk, "lvm")
     finally:
         run("vgremove", "-y", "-f", "kvgatetest", check=False)
+    held(disk, "lvm")
+    run("pvremove", "-y", disk.node)
+    assert disk.known().look().refused is None
+
+
+def test_a_physical_volume_that_a_running_volume_stands_on(disk: Disk) -> None:
+    needs("pvcreate", "vgcreate", "lvcreate", "vgremove")
+    made("vgcreate", "-y", "kvgatetest", disk.node)
+    try:
+        made("lvcreate", "-y", "-Wn", "-L", "16M", "-n", "kv", "kvgatetest")
+        held(disk, "lvm")
+        (by,) = Path("/sys/class/block", disk.name, "holders").iterdir()
+        refused(disk.look(node=f"/dev/{by.name}"), "name")
+    finally:
+        run("vgremove", "-y", "-f", "kvgatetest", check=False)
+
+
+def test_a_target_of_the_device_mapper_is_no_disk_by_either_of_its_names(disk: Disk) -> None:
+    """/dev/dm-77 and the link that udev makes to it: a volume or a multipath device is never what is written raw."""
+    node, link = Path("/dev/dm-77"), Path("/dev/mapper/kvgatetest")
+    if not link.parent.is_dir() or node.exists():
+        pytest.skip("this machine has no folder /dev/mapper, or a target 77")
+    os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
+    try:
+        disk.folder.rename(disk.folder.parent / node.name)
+        refused(disk.write(node=str(node)), "name", disk, disk.head())
+        link.symlink_to(node)
+        refused(disk.write(node=str(link)), "link", disk, disk.head())
+    finally:
+        link.unlink(missing_ok=True)
+        node.unlink()
 
 
 def test_paths_of_one_namespace_and_namespaces_of_a_fabric(disk: Disk) -> None:
