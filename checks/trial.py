@@ -54,7 +54,9 @@ class Live(Generic[Fact]):
 
 @dataclass(frozen=True)
 class Trial(Generic[Fact]):
-    """Load of one kind: stages one after another, the steps of a stage at the same time on their hosts.
+    """Load of one kind: stages one after another, the steps of a stage at the same time on their hosts, on one host in their order.
+
+    All steps of a stage are asked, whatever the first of them said: what may be done only where a look was good is in a later stage.
 
     ``varied`` gives the stages of a round by its number where rounds differ (which arm comes first, which prompts); names and
     hosts of the steps stay those of ``stages``. Trials of one ``group`` take turns: a round of each, in an order that ``seed``

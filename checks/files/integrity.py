@@ -104,8 +104,10 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
             (Step("version written", writer.host, version()), *_version_of_reader(writer, reader)),
             (Step("write", writer.host, _fio(writer, size, block, writing=True)),),
             *between,
-            (Step("drop", reader.host, proof.dropped()),),
-            (Step("given before", reader.host, proof.given(reader.filesystem)),),
+            (
+                Step("drop", reader.host, proof.dropped()),
+                Step("given before", reader.host, proof.given(reader.filesystem)),
+            ),
             (Step("verify", reader.host, _fio(reader, size, block, writing=False)),),
             (Step("given after", reader.host, proof.given(reader.filesystem)),),
         )
@@ -151,8 +153,10 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         stages=(
             *_looks(writer, reader),
             (Step("write", writer.host, write),),
-            (Step("drop", reader.host, proof.dropped()),),
-            (Step("given before", reader.host, proof.given(reader.filesystem)),),
+            (
+                Step("drop", reader.host, proof.dropped()),
+                Step("given before", reader.host, proof.given(reader.filesystem)),
+            ),
             (Step("verify", reader.host, again),),
             (Step("given after", reader.host, proof.given(reader.filesystem)),),
         ),
@@ -167,8 +171,10 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
 def _prepared(writer: Place, size: int) -> tuple[tuple[Step, ...], ...]:
     stands = rounds.stands(writer.path, writer.filesystem)
     return (
-        (Step("mounts first", writer.host, raid.mounts(), must=stands),),
-        (Step("space", writer.host, raid.space(writer.path), must=room(writer.path, size)),),
+        (
+            Step("mounts first", writer.host, raid.mounts(), must=stands),
+            Step("space", writer.host, raid.space(writer.path), must=room(writer.path, size)),
+        ),
         (Step("folder", writer.host, made(writer.folder)),),
     )
 

@@ -91,8 +91,10 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         prepare=prepare,
         stages=(
             (Step("mounts", place.host, raid.mounts(), must=mounted),),
-            (Step("drop", place.host, proof.dropped()),),
-            (Step("given before", place.host, proof.given(place.filesystem)),),
+            (
+                Step("drop", place.host, proof.dropped()),
+                Step("given before", place.host, proof.given(place.filesystem)),
+            ),
             (Step("load", place.host, _read(folder, jobs, total)),),
             (Step("given after", place.host, proof.given(place.filesystem)),),
         ),

@@ -68,12 +68,16 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         block = BLOCKS[(number - 1) % len(BLOCKS)]
         return (
             (Step("mounts", place.host, raid.mounts(), must=mounted),),
-            (Step("fresh", place.host, _fresh(place.folder)),),
-            (Step("folder", place.host, made(folder)),),
-            (Step("drop first", place.host, proof.dropped()),),
+            (
+                Step("fresh", place.host, _fresh(place.folder)),
+                Step("folder", place.host, made(folder)),
+                Step("drop first", place.host, proof.dropped()),
+            ),
             (Step("save", place.host, _save(folder, shards, size, block)),),
-            (Step("drop", place.host, proof.dropped()),),
-            (Step("given before", place.host, proof.given(place.filesystem)),),
+            (
+                Step("drop", place.host, proof.dropped()),
+                Step("given before", place.host, proof.given(place.filesystem)),
+            ),
             (Step("verify", place.host, _verify(folder, shards, size, block)),),
             (Step("given after", place.host, proof.given(place.filesystem)),),
         )

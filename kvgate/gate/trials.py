@@ -189,16 +189,12 @@ class Trials:
         self.tried.end(trial.key, number)
 
     def _stages(self, trial: Trial[Any], number: int, stages: Sequence[Sequence[Step]]) -> None:
-        well = self._quiet(trial, number)
-        names = self._names(trial, number, BEFORE) if well else {}
-        if well:
-            self._everywhere(trial, number, AROUND[0], surroundings())
+        well, names = self._before(trial, number)
         try:
             for stage in stages:
                 well = well and self._stage(trial, number, stage, names)
             if well:
-                self._everywhere(trial, number, AROUND[1], surroundings())
-                self._names(trial, number, AFTER)
+                self._everywhere(trial, number, {AROUND[1]: surroundings(), AFTER: controllers()})
         except (
             BaseException
         ):  # an operator who interrupts does not wait for the load: its connection ends, the rest follows
@@ -214,23 +210,27 @@ class Trials:
     def _kept(self, trial: Trial[Any], number: int, step: Step) -> bool:
         return self._answers.place(step.host, trial.place(number, step)) is not None
 
-    def _quiet(self, trial: Trial[Any], number: int) -> bool:
-        """Nobody else makes load through kvgate on these hosts: both would measure each other. What a killed laptop left ends."""
-        found = self._everywhere(trial, number, QUIET, ended(self._mark))
-        return all(isinstance(fact, Running) and fact.quiet for fact in found.values())
+    def _before(self, trial: Trial[Any], number: int) -> tuple[bool, dict[str, Mapping[Device, str]]]:
+        """Whether nobody else makes load through kvgate on these hosts (both would measure each other), and their disks' names.
+
+        What a killed laptop left ends first.
+        """
+        looks: dict[str, Probe[Any]] = {QUIET: ended(self._mark), BEFORE: controllers(), AROUND[0]: surroundings()}
+        found = self._everywhere(trial, number, looks)
+        quiet = all(isinstance(fact, Running) and fact.quiet for fact in found[QUIET].values())
+        return quiet, self._names(trial, found[BEFORE])
 
     def _clean(self, trial: Trial[Any], number: int) -> None:
         """End whatever the round started, over the second way where there is one: the first may still be waiting."""
         first = self._transport
         self._transport = self._watch or first
         try:
-            self._everywhere(trial, number, CLEAN, ended(self._mark))
+            self._everywhere(trial, number, {CLEAN: ended(self._mark)})
         finally:
             self._transport = first
 
-    def _names(self, trial: Trial[Any], number: int, moment: str) -> dict[str, Mapping[Device, str]]:
+    def _names(self, trial: Trial[Any], trees: Mapping[str, Any]) -> dict[str, Mapping[Device, str]]:
         steps = named(trial)
-        trees = self._everywhere(trial, number, moment, controllers(), sorted(steps))
         names: dict[str, Mapping[Device, str]] = {}
         for host, tree in trees.items():
             found: dict[Device, str] = {}
@@ -253,13 +253,21 @@ class Trials:
             good = good and fact is not _UNTOLD and (one.step.must is None or one.step.must(fact) is None)
         return good
 
-    def _everywhere(
-        self, trial: Trial[Any], number: int, moment: str, probe: Probe[Any], hosts: Sequence[str] | None = None
-    ) -> dict[str, Any]:
-        """Ask every host of a trial the same; what could not be told is no fact and breaks nothing."""
-        wanted = sorted(trial.hosts) if hosts is None else hosts
-        asked = [_Asked(Step(moment, host, probe), hidden(trial, number, moment), probe, {}) for host in wanted]
-        return {one.step.host: _told(one.step.host, probe, answer) for one, answer in self._ask(asked)}
+    def _everywhere(self, trial: Trial[Any], number: int, looks: Mapping[str, Probe[Any]]) -> dict[str, dict[str, Any]]:
+        """Ask every host of a trial the same, in one go; what could not be told is no fact and breaks nothing.
+
+        Facts by moment and host. Hosts whose disks no step names are not asked for names.
+        """
+        disks = named(trial)
+        found: dict[str, dict[str, Any]] = {moment: {} for moment in looks}
+        asked = [
+            _Asked(Step(moment, host, probe), hidden(trial, number, moment), probe, {})
+            for moment, probe in looks.items()
+            for host in (sorted(disks) if moment in (BEFORE, AFTER) else sorted(trial.hosts))
+        ]
+        for one, answer in self._ask(asked):
+            found[one.step.name][one.step.host] = _told(one.step.host, one.probe, answer)
+        return found
 
     # ---- asking and keeping
 

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lab.vm.rack import Rack
+from tests.rack.computer import excused
 from tests.rack.report import Part, Report
 from tests.rack.site import KEPT, RACK, RackSite, fresh
 
@@ -28,9 +29,9 @@ SHORT = [
     ),
     pytest.mark.timeout(3600),
 ]
-#: The order that costs least: each gate opens the next, faults leave their traces in the kernels' logs, the soak is longest.
+#: The order that costs least, after those that start no machine: each gate opens the next, faults leave traces in the kernels' logs.
 _ORDER = (
-    "test_parts", "test_report", "test_ci", "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_round", "test_faults",
+    "test_arrival", "test_timer", "test_baseline", "test_benefit", "test_round", "test_faults",
     "test_short_soak", "test_soak",
 )  # fmt: skip
 _NOTES = pytest.StashKey[list[str]]()
@@ -65,15 +66,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Write down what came of each test on the rack as soon as it is known."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
+    if "rack" in item.fixturenames:  # type: ignore[attr-defined]
+        excused(report, call.excinfo.value if call.excinfo else None, RACK)
     if WANTED and "rack" in item.fixturenames and (call.when == "call" or report.failed):  # type: ignore[attr-defined]
         said = [*item.stash.get(_NOTES, []), *([str(report.longrepr[2])] if report.skipped else [])]
         _REPORT.add(Part(item.name, report.outcome, call.duration, tuple(said)))
-
-
-def too_slow(reasons: Iterable[str]) -> None:
-    """Skip in the short form where a probe was ended for its time: that speaks of the computer, and CI runs on any."""
-    if HOW == "short" and (late := [one for one in reasons if "did not end within" in one]):
-        pytest.skip(f"this computer is too slow for the virtual rack now: {late[0]}")
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -86,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Put the rack's tests into the order that costs least, and leave out what passed before a run that goes on."""
     here = Path(__file__).parent
     mine = [item for item in items if item.path.parent == here]
-    places = iter(sorted(mine, key=lambda item: _ORDER.index(item.path.stem)))
+    places = iter(sorted(mine, key=lambda item: _ORDER.index(item.path.stem) if item.path.stem in _ORDER else -1))
     items[:] = [next(places) if item.path.parent == here else item for item in items]
     done = _REPORT.passed() if WANTED and RESUMED else frozenset()
     if left := [item for item in mine if item.name in done and "rack" in item.fixturenames]:  # type: ignore[attr-defined]

@@ -14,6 +14,8 @@ from typing import Any
 from lab.vm.inventory import PARTIES
 from lab.vm.rack import Rack
 from tests.e2e.site import ROOT, Site
+from tests.rack import computer
+from tests.rack.expected import told
 
 #: The rack of this checkout, and where what was found of it is kept.
 RACK = Rack.of(ROOT)
@@ -104,13 +106,8 @@ def fresh(folder: Path) -> RackSite:
 
 
 def late(row: Mapping[str, Any]) -> bool:
-    """Whether it is undecided because a question was ended for its time."""
-    return row["outcome"] == "UNDECIDED" and "did not end within" in told(row)
-
-
-def told(row: Mapping[str, Any]) -> str:
-    """What was measured, and why not more."""
-    return " ".join(str(row[key] or "") for key in ("measured", "note", "reason"))
+    """Whether it is undecided because a limit ran out or a connection ended."""
+    return row["outcome"] == "UNDECIDED" and computer.late(told(row))
 
 
 def _signed(party: str) -> tuple[str, ...]:

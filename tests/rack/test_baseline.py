@@ -12,8 +12,8 @@ from checks.probe import Probe, Streams
 from lab.vm.order import NQN
 from lab.vm.rack import Rack
 from tests.rack.conftest import NEEDS_RACK
-from tests.rack.expected import EXPECTED
-from tests.rack.site import RackSite, told
+from tests.rack.expected import EXPECTED, told
+from tests.rack.site import RackSite
 
 pytestmark = NEEDS_RACK
 

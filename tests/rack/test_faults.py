@@ -10,8 +10,8 @@ import pytest
 from lab.vm.faults import FAULTS
 from lab.vm.rack import Rack
 from tests.rack.conftest import NEEDS_RACK
-from tests.rack.expected import EXPECTED
-from tests.rack.site import Rows, fresh, told
+from tests.rack.expected import EXPECTED, told
+from tests.rack.site import Rows, fresh
 
 pytestmark = NEEDS_RACK
 

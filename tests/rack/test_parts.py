@@ -44,8 +44,10 @@ def test_every_expectation_is_about_something_that_the_rack_owes(written: Path) 
     rack = reader.read(written).rack
     overlay = written.parent / (rack.acceptance or "")
     agreed = agreements.read(overlay).acceptance
-    due = {(one.clause, one.subject) for gate in ("G1", "G2", "G3") for one, _ in owed(agreed, rack, gate)}
-    assert EXPECTED.healthy.keys() <= due
+    due = {(one.clause, one.subject) for gate in ("G1", "G2", "G3", "G4") for one, _ in owed(agreed, rack, gate)}
+    assert EXPECTED.healthy.keys() | EXPECTED.soaked.keys() <= due
+    assert EXPECTED.unsteady.keys() | EXPECTED.starved.keys() <= {clause for clause, _ in due}
+    assert all(len(why.split()) >= 2 for why in (*EXPECTED.unsteady.values(), *EXPECTED.starved.values()))
 
 
 def test_every_fault_says_what_must_come_of_it(written: Path) -> None:

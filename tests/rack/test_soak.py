@@ -14,6 +14,7 @@ import pytest
 
 from checks.verdict import Outcome
 from lab.vm.rack import Rack
+from tests.rack.computer import TooSlow
 from tests.rack.conftest import NEEDS_RACK
 from tests.rack.site import KEPT, RackSite, fresh
 from tests.rack.soaked import collected, judged
@@ -106,7 +107,7 @@ def asked(site: RackSite, *words: str) -> list[dict[str, Any]]:
             found: list[dict[str, Any]] = json.loads(done.stdout)["hosts"]
             return found
         assert done.returncode == 6, done.stderr
-    raise AssertionError(done.stderr)
+    raise TooSlow(done.stderr)
 
 
 def _states(site: RackSite) -> dict[str, str]:
