@@ -53,6 +53,7 @@ class SoakFault:
     late: int = 4
     policy: tuple[int, float] = (0, 0.0)  # interruptions of at most so many seconds that are passed over
     spare: float = 0.0  # hours that the plan is longer
+    arrival: str = ""  # what is wrong when G1 is asked again, by the name of a fault of G1
     platform: str = ""  # of the node's accelerators, where it is a trouble of their tool; empty: any
 
 
@@ -85,6 +86,14 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault(
         "npu-errors-untold", "昇腾芯片不再给出 ECC 计数", "an Ascend chip tells no count of its errors any more", 380,
         Word("accelerator", "npu-smi", "HBM Double Bit Error Count", _s(380), math.inf, "NA"), undecided={"G4.2.10", "G4.3.4"}, platform="ascend",
+    ),
+    _fault(
+        "firmware-changed", "长稳测试期间一块磁盘的固件被更换", "a disk has another firmware after the soak than it arrived with", None,
+        arrival="disk-old-firmware", stops={"G4.4.5"},
+    ),
+    _fault(
+        "firmware-untold", "长稳测试之后一块磁盘不再给出固件版本", "a disk does not tell its firmware any more after the soak", None,
+        arrival="disk-no-firmware-given", undecided={"G4.4.5"},
     ),
     _fault(
         "plan-changed", "主机上的计划在写入台账后被改动", "the plan on the host is another one than was written into the ledger", None,
@@ -361,9 +370,12 @@ HARMLESS: tuple[SoakFault, ...] = (
 )  # fmt: skip
 
 
-#: Faults that other clauses notice, or none, where samples are a quarter of an hour apart: the embedded rack does not offer them.
+#: Faults that other clauses notice, or none, where samples are a quarter of an hour apart, and those of which a rack cannot begin well:
+#: the embedded rack does not offer them.
 _FINE = frozenset(
     {
+        "firmware-changed",
+        "firmware-untold",
         "link-down",
         "link-lower-down",
         "port-gone",
