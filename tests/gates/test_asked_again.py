@@ -15,7 +15,7 @@ from kvgate.gate.arrival import Arrival
 from kvgate.gate.ask import Asked, Rehearsal
 from tests.campaign.sample import BAD, Site
 from tests.certificates.conftest import Keys
-from tests.gates.harness import Direct, agreement, bodies, build
+from tests.gates.harness import agreement, bodies
 from tests.gates.soaking import rack
 
 
@@ -41,19 +41,6 @@ def test_without_answers_nothing_holds(tmp_path: Path) -> None:
     found = Arrival(rack(), agreement()).judge(asked, ())
     assert len(found.now) > 100
     assert {one.outcome for one in found.now.values()} == {Outcome.UNDECIDED}
-
-
-def test_on_answers_of_a_healthy_rack_it_comes_to_what_g1_comes_to() -> None:
-    hosts = {host.name: host for host in build(1, "rocm")}
-    direct = Direct(hosts)
-    direct.used, direct.answers = [], None  # type: ignore[attr-defined]
-    found = {
-        test.owed.clause: Arrival(rack(), agreement())._judged(test, direct)  # type: ignore[arg-type]
-        for test in Arrival(rack(), agreement())._tests(())
-        if test.owed.clause in ("G1.1.2", "G1.2.4", "G1.3.3")
-    }
-    assert {name: one.outcome for name, one in found.items()} == dict.fromkeys(found, Outcome.PASS)
-    assert len(found) == 3
 
 
 def test_what_was_no_pass_when_g1_passed_is_kept_with_the_run_once(tmp_path: Path) -> None:
