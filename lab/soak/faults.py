@@ -69,7 +69,6 @@ def _fault(name: str, zh: str, text: str, minute: int | None, *troubles: Trouble
 _AT = _s(400)
 
 FAULTS: tuple[SoakFault, ...] = (
-    # npu-smi tells neither throttling nor a limit of heat: G4.3.4 is undecided on every Ascend node.
     _fault(
         "npu-uncorrected", "昇腾芯片出现一次不可纠正的 HBM 错误", "an Ascend chip counts an uncorrected error of its HBM", 380,
         Count("accelerator", "npu-smi-ecc", "HBM Double Bit Error Count", _s(380), 1), stops={"G4.2.10"}, undecided={"G4.3.4"}, platform="ascend",
@@ -370,8 +369,7 @@ HARMLESS: tuple[SoakFault, ...] = (
 )  # fmt: skip
 
 
-#: Faults that other clauses notice, or none, where samples are a quarter of an hour apart, and those of which a rack cannot begin well:
-#: the embedded rack does not offer them.
+#: Faults that the embedded rack does not offer: samples a quarter of an hour apart show others or none, or a rack cannot begin so.
 _FINE = frozenset(
     {
         "firmware-changed",
