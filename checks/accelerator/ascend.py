@@ -14,7 +14,7 @@ from checks.probe import Glob, Probe, UnreadableOutput
 _LIMIT = 120.0
 
 #: One report of every chip that the map lists (management chips have no logic id); ends with the status of npu-smi.
-_EACH = (
+EACH = (
     'map=$(npu-smi info -m) || exit; printf "%s\\n" "$map" | while read -r npu chip logic name; do '
     'case $logic in [0-9]*) echo "npu-smi info -t $1 -i $npu -c $chip"; '
     'npu-smi info -t "$1" -i "$npu" -c "$chip" </dev/null || exit;; esac; done'
@@ -133,7 +133,7 @@ def _cann(text: str) -> Release:
 
 
 _INFO = Probe("npu-smi-info", ("npu-smi", "info"), _table, limit=_LIMIT)
-_ECC = Probe("npu-smi-ecc", ("sh", "-c", _EACH, "sh", "ecc"), _ecc, limit=_LIMIT)
+_ECC = Probe("npu-smi-ecc", ("sh", "-c", EACH, "sh", "ecc"), _ecc, limit=_LIMIT)
 _BOARD = Probe("npu-smi-board", ("sh", "-c", _EACH_BOARD, "sh", "board"), _board, limit=_LIMIT)
 
 _LINKS = Probe("pci-links", pci.DUMP, _links, accepted=pci.SOME)

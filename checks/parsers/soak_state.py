@@ -14,7 +14,7 @@ from checks.probe import UnreadableOutput
 
 COMMAND = "soak-state"
 
-_STATES = frozenset({"running", "ended", "vanished", "absent"})
+_STATES = frozenset({"running", "ended", "vanished", "absent", "damaged"})
 _UTC = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 

@@ -15,6 +15,15 @@ from checks.soak.sampling import good
 from checks.soak.tools import TOOLS, Read, read
 from checks.soak.track import Track
 
+#: What accelerators count: of AMD and NVIDIA cards, and of Ascend chips by the words of npu-smi.
+_UNCORRECTED = (
+    r"card\d+_(?:(?:cache_)?uncorrectable|deferred|(?:aggregate_)?[sd]ram_uncorrectable|rows_uncorrectable|pages_double|sram_threshold)"
+    r"|NPU \d+ chip \d+ (?:(?:HBM|DDR) Double Bit .+|health not OK)"
+)
+_CORRECTED = (
+    r"card\d+_(?:[sd]ram_correctable|correctable|cache_correctable|rows_correctable)|NPU \d+ .+ Single Bit Error Count"
+)
+
 #: Fields that must not rise, by group: (stream, regular expression of the field).
 _FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "disk": (("smart", "media_errors|critical_warning|unsafe_shutdowns|error_log_entries"),),
@@ -43,10 +52,10 @@ _FIELDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "accelerator": (
         (
             "accelerator",
-            r"card\d+_(?:(?:cache_)?uncorrectable|deferred|(?:aggregate_)?[sd]ram_uncorrectable|rows_uncorrectable|pages_double|sram_threshold)",
+            _UNCORRECTED,
         ),
     ),
-    "corrected": (("accelerator", r"card\d+_(?:[sd]ram_correctable|correctable|cache_correctable|rows_correctable)"),),
+    "corrected": (("accelerator", _CORRECTED),),
     "pause": (("ethtool", r"rx_prio\d_pause_duration|pfc_pri\d_rx_duration_us|rx_pripause_\d_1us_count"),),
 }  # fmt: skip
 
@@ -60,6 +69,15 @@ _OFTEN = frozenset({"pause", "corrected"})
 
 #: Groups of which every counter that was told once must be told in every sample that is read: a card that is gone counts nothing.
 _WHOLE = frozenset({"accelerator"})
+
+
+#: How fields end that are a state and no count: 1 is wrong, however long it has been so.
+_STATE = " not OK"
+
+#: Tools of accelerators that tell temperatures, and neither a count of throttling nor a limit for them.
+_NO_HEAT = {
+    "npu-smi": "npu-smi tells temperatures of the chips, and neither a count of throttling nor a limit for them"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +130,20 @@ def _group(track: Track, group: str, fields: Sequence[tuple[str, str]], tools: M
                 rise = _rise(track, stream, subject, name, seconds, values, group in _BOOTED)
                 if rise is not None:
                     moved.append(rise)
+            if group == "heat" and subject in _NO_HEAT:
+                untold.append((stream, _NO_HEAT[subject]))
+        if group == "accelerator" and "npu-smi" in found:
+            untold += [(stream, why) for why in _uncounted(found)]
         watched += names
     return Counted(watched, tuple(moved), tuple(untold))
+
+
+def _uncounted(found: Read) -> list[str]:
+    """Ascend chips that stand in the table of npu-smi and in no report of errors of memory."""
+    names = {tool: [name for name in columns if name.startswith("NPU ")] for tool, (_, columns) in found.items()}
+    reported = {" ".join(name.split()[:4]) for name in names.get("npu-smi-ecc", [])}
+    listed = {" ".join(name.split()[:4]) for name in names["npu-smi"]}
+    return [f"npu-smi tells no errors of memory of {chip}" for chip in sorted(listed - reported)]
 
 
 def _silent(subject: str, name: str, seconds: npt.NDArray[np.float64], values: npt.NDArray[np.float64]) -> str:
@@ -135,9 +165,11 @@ def _rise(
     known = ~np.isnan(values)
     when, value = seconds[known], values[known]
     steps = np.diff(value)
-    if not steps.any():
-        return None
     by, minute, back = 0.0, None, None
+    if name.endswith(_STATE) and len(value) and value[0] > 0:  # a state counts from the first sample on
+        by, minute = float(value[0]), int(when[0] // 60)
+    elif not steps.any():
+        return None
     reboots = [one.end for one in track.breaks if one.cause == "reboot"]
     for place in np.flatnonzero(steps):
         begin, end, step = float(when[place]), float(when[place + 1]), float(steps[place])

@@ -261,6 +261,8 @@ def cool(soak: HostSoak) -> Verdict:
             say("{subject} {field} went backwards in {when}", subject=back[0].subject, field=back[0].field, when=when(back[0].back)),
             required,
         )  # fmt: skip
+    if silent := [why for stream, why in soak.counted["heat"].untold if stream == "accelerator"]:
+        return Verdict.not_offered(say("accelerators: {why}", why="; ".join(silent)), required)
     highest = max(soak.gauge("thermal", "celsius"), key=lambda one: one.high, default=None)
     if highest is None:
         return Verdict.undecided(say("no sensor told a temperature"), required)

@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from checks.parsers import amd_smi_metric, ethtool_S, nvidia_smi, nvme_smart_log
+from checks.lexing import integer
+from checks.parsers import amd_smi_metric, ethtool_S, npu_smi, nvidia_smi, nvme_smart_log
 from checks.parsers.nvidia_smi import EccErrors
 from checks.probe import UnreadableOutput
 from checks.soak.sampling import good
@@ -23,6 +24,8 @@ Read = Mapping[str, tuple[npt.NDArray[np.float64], Mapping[str, npt.NDArray[np.f
 #: So many samples of a soak are read at first (of documents that take long, fewer); where two differ, those between them too.
 _READ = 450
 _READ_LONG = 150
+#: Tools whose every sample is read: they tell states, which come and go between two samples.
+_STATES = frozenset({"npu-smi"})
 
 
 def _smart(text: str) -> dict[str, float]:
@@ -86,9 +89,47 @@ def _sram(errors: EccErrors) -> int | None:
     return sum(known) if known else None
 
 
+#: What npu-smi calls an error of memory that was not corrected; HBM, and DDR where a board has it.
+_NPU_ERRORS = re.compile(r"(?:HBM|DDR) (?:Single|Double) Bit .+", re.ASCII)
+_NPU_NEEDED = "HBM Double Bit Error Count"
+_NPU_UNWELL = frozenset({"Warning", "Alarm", "Critical"})
+
+
+def _npu(text: str) -> dict[str, float]:
+    """Health of Ascend chips: 0 where it is OK, 1 where it is not, NaN where the table does not tell."""
+    found = npu_smi.parse(text)
+    if not found.table:
+        raise UnreadableOutput("no table of chips")
+    return {
+        f"NPU {chip.npu} chip {chip.chip} health not OK": 0.0
+        if chip.health == "OK"
+        else 1.0
+        if chip.health in _NPU_UNWELL
+        else math.nan
+        for chip in found.table
+    }
+
+
+def _npu_ecc(text: str) -> dict[str, float]:
+    """Counters of memory errors of Ascend chips, by the tool's own labels; NaN where it prints NA."""
+    found: dict[str, float] = {}
+    for report in npu_smi.parse(text).reports:
+        values = dict(report.entries)
+        if report.npu is None or report.chip is None or _NPU_NEEDED not in values:
+            raise UnreadableOutput(f"a report lacks its NPU, its chip or {_NPU_NEEDED!r}")
+        for label, value in values.items():
+            if _NPU_ERRORS.fullmatch(label):
+                name = f"NPU {report.npu} chip {report.chip} {label}"
+                found[name] = math.nan if value is None else float(integer(value, label))
+    if not found:
+        raise UnreadableOutput("no report of a chip")
+    return found
+
+
 #: Stream -> subject (any where empty) -> how its output is read.
 TOOLS: Mapping[str, Mapping[str, Callable[[str], dict[str, float]]]] = {
-    "smart": {"": _smart}, "ethtool": {"": _ethtool}, "accelerator": {"amd-smi": _amd, "nvidia-smi": _nvidia},
+    "smart": {"": _smart}, "ethtool": {"": _ethtool},
+    "accelerator": {"amd-smi": _amd, "nvidia-smi": _nvidia, "npu-smi": _npu, "npu-smi-ecc": _npu_ecc},
 }  # fmt: skip
 
 
@@ -107,7 +148,8 @@ def read(track: Track, stream: str, wanted: re.Pattern[str]) -> Read | str:
             return f"{subject}: no sample that ended well"
         texts = [str(table.texts["stdout"][row]) for row in rows]
         try:
-            facts = _facts(texts, cache(known), wanted, _READ_LONG if stream == "accelerator" else _READ)
+            most = len(texts) if subject in _STATES else _READ_LONG if stream == "accelerator" else _READ
+            facts = _facts(texts, cache(known), wanted, most)
         except UnreadableOutput as error:
             return f"{subject}: {error}"
         names = dict.fromkeys(name for fact in facts.values() for name in fact)

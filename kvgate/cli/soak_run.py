@@ -14,7 +14,7 @@ import click
 from kvgate.cli import soak_signing, speech
 from kvgate.cli.soak_schedule import SOAKS
 from kvgate.gate import options as gate_options
-from kvgate.soak.schedule import Book
+from kvgate.soak.schedule import Book, begun
 
 
 @click.command(
@@ -46,7 +46,7 @@ def run(
     """From start to judgement."""
     book = Book(soaks)
     if entry is not None:
-        book.note(entry, "begun", pid=os.getpid())
+        book.note(entry, "begun", **begun())
     status, judged = 4, False
     try:
         signs = soak_signing.options(inventory, key, party, trust)  # 72 hours later nobody could be asked

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -131,7 +132,10 @@ def _plan(
         "--soaks", str(soaks.absolute()), *signs,
     ]  # fmt: skip
     moment = at if at.tzinfo is not None else at.astimezone()
-    one = plans.entry(name, moment, every, argv, Path.cwd(), datetime.now(UTC), way)
+    now, (duration, spare) = datetime.now(UTC), _planned(inventory)
+    one = plans.entry(name, moment, every, argv, Path.cwd(), now, way)
+    one = replace(one, rack=reader.read(inventory).fingerprint, takes=duration + spare)
+    plans.clear(one, book.entries(), now)
     if way == "crontab":
         _cron([*_lines(), plans.crontab(one)])
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from checks.phrase import Phrase, say
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
-from kvgate.soak.control import Control, Told
+from kvgate.soak.control import Control, Told, described
 from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.base import Transport
@@ -54,7 +54,7 @@ def gather(
         told = control.collect(store)
         if allow_load and any(one.error is None and one.state in ("absent", "vanished") for one in told):
             told = control.start(store)
-        trouble += [_why(one) for one in told if one.error is not None or one.state == "vanished"]
+        trouble += [_why(one) for one in told if one.error is not None or one.state in ("vanished", "damaged")]
         trouble += control.differs(store)
     except (CannotTell, NotAllowed, Unwritable) as error:
         store = control.known()
@@ -77,4 +77,6 @@ def _store(control: Control, *, allow_load: bool) -> Store | None:
 def _why(told: Told) -> Phrase:
     if told.error is not None:
         return told.error.phrase
+    if told.state == "damaged":
+        return say("{host}: {what}", host=told.host, what=described(told))
     return say("{host}: the soak's worker is gone; `kvgate soak start` resumes it", host=told.host)

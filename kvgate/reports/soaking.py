@@ -16,7 +16,14 @@ from kvgate.reports.wrapping import Sentence
 from kvgate.soak.control import Told, described, elapsed
 from kvgate.soak.store import Store
 
-STYLE = {"running": "green", "ended": "bold", "vanished": "bold red", "absent": "yellow", "unknown": "yellow"}
+STYLE = {
+    "running": "green",
+    "ended": "bold",
+    "vanished": "bold red",
+    "absent": "yellow",
+    "damaged": "bold red",
+    "unknown": "yellow",
+}
 
 
 def row(told: Told, store: Store) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class Told:
 
     @property
     def state(self) -> str:
-        """running, ended, vanished, absent; unknown where the host did not answer."""
+        """running, ended, vanished, absent, damaged; unknown where the host did not answer."""
         if isinstance(self.error, remote.NothingThere):
             return "absent"
         return str(self.found.get("state", "unknown")) if self.error is None else "unknown"
@@ -115,6 +115,7 @@ class Control:
         rows, silent = self._lying()
         if silent:
             raise silent[0]
+        lying.legible(rows)
         if (name := lying.active(rows)) is not None:
             laid_out = self._laid_out(name, rows)
             wanted = self._planned(name, scale, laid_out)
@@ -175,8 +176,8 @@ class Control:
         return found, silent
 
     def _laid_out(self, soak: str, rows: Sequence[Lying]) -> dict[str, str]:
-        """Host -> the plan that lies there. Raises CannotTell."""
-        hosts = [one.host for one in rows if one.soak == soak]
+        """Host -> the plan that lies there, where it can be read. Raises CannotTell."""
+        hosts = [one.host for one in rows if one.soak == soak and "plan.json" not in one.damaged]
         asked = {host: remote.plan(self.place, f"{soak}/{host}") for host in hosts}
         return {host: remote.text(host, answer) for host, answer in self._ask(asked)}
 
@@ -194,7 +195,7 @@ class Control:
         about: dict[str, object] = {
             "inventory": self.inventory.text, "file": self.inventory.file, "fingerprint": self.inventory.fingerprint,
             "campaign": self.inventory.rack.campaign, "begun": begun, "worker": worker_digest(),
-            "scale": told[0]["scale"], "plans": dict(wanted),
+            "scale": told[0]["scale"] if told else None, "plans": dict(wanted),
         }  # fmt: skip
         return Store.create(self.root, soak, about)
 
@@ -353,6 +354,11 @@ def described(told: Told) -> Phrase:
     found, done = told.found, told.found.get("exit") or {}
     if told.error is not None:
         return told.error.phrase
+    if told.state == "damaged":
+        return say(
+            "{files} cannot be read there and nothing of it runs: `kvgate soak stop` gives it up, its journal stays and is collected",
+            files=", ".join(map(str, found.get("damaged", ()))),
+        )
     if found.get("did") == "refused":
         return say(
             "did not begin: {other} runs there, begun by somebody else meanwhile. `kvgate soak stop --soak NAME` ends one of the two",

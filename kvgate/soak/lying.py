@@ -21,7 +21,10 @@ _LATER = frozenset({"acceptance"})
 
 @dataclass(frozen=True, slots=True)
 class Lying:
-    """One soak on one host. ``mine``: of this rack and campaign; ``unread``: bytes that nobody acknowledged, None: not told."""
+    """One soak on one host. ``mine``: of this rack and campaign; ``unread``: bytes that nobody acknowledged, None: not told.
+
+    ``damaged``: files of it that cannot be read there.
+    """
 
     soak: str
     host: str
@@ -33,6 +36,7 @@ class Lying:
     unread: int | None
     segments: tuple[tuple[int, int], ...]
     mine: bool
+    damaged: tuple[str, ...] = ()
 
     def collected(self, store: Store | None) -> bool:
         """Whether all of it is safe: acknowledged by whoever collected it, or here to the last byte."""
@@ -57,6 +61,7 @@ def lying(rack: Rack, host: str, rows: Iterable[Mapping[str, Any]]) -> list[Lyin
                 str(row["soak"]), host, str(row["state"]), str((row.get("origin") or {}).get("utc", "")), float(row["scale"]),
                 str(done.get("why", "")), str(done.get("utc", "")), unread if isinstance(unread, int) else None,
                 tuple((int(number), int(size)) for number, size in row["segments"]), mine,
+                tuple(map(str, row.get("damaged", ()))),
             )
         )  # fmt: skip
     return found
@@ -77,6 +82,28 @@ def active(rows: Iterable[Lying]) -> str | None:
             )
         )
     return names[0] if names else None
+
+
+def legible(rows: Iterable[Lying]) -> None:
+    """Raises NotAllowed where the plan of a soak that has not ended cannot be read on its host: what it is cannot be compared."""
+    left = [one for one in rows if "plan.json" in one.damaged and one.state != "ended"]
+    if not left:
+        return
+    parts = [
+        say("{host}: plan.json of {soak} cannot be read, it {state}", host=one.host, soak=one.soak, state=_doing(one))
+        for one in left[:_NAMED]
+    ]
+    raise NotAllowed(
+        say(
+            "{what}. No soak is started beside it: `kvgate soak stop --soak {soak}` ends what runs and gives it up, its journal stays "
+            "and is collected; look at the host's disk and file system (`dmesg`)",
+            what=joined(parts), soak=left[0].soak,
+        )
+    )  # fmt: skip
+
+
+def _doing(one: Lying) -> Phrase:
+    return say("runs") if one.state == "running" else say("does not run")
 
 
 def newest(rows: Iterable[Lying]) -> Lying | None:

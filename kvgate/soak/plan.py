@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from checks.accelerator.ascend import EACH
 from checks.phrase import say
 from kvgate.codec import canonical
 from kvgate.errors import NotAllowed
@@ -24,11 +25,11 @@ EVERY = {
 #: However much time is scaled, no stream is sampled more often than so many real seconds.
 _SOONEST = 0.05
 
-#: What tells an accelerator's counters, temperatures and throttling as one document.
+#: What tells an accelerator's counters, temperatures and throttling; npu-smi tells errors chip by chip, one call each.
 ACCELERATOR: dict[str, dict[str, tuple[str, ...]]] = {
     "rocm": {"amd-smi": ("amd-smi", "metric", "--json")},
     "nvidia": {"nvidia-smi": ("nvidia-smi", "-q", "-x")},
-    "ascend": {"npu-smi": ("npu-smi", "info")},
+    "ascend": {"npu-smi": ("npu-smi", "info"), "npu-smi-ecc": ("sh", "-c", EACH, "sh", "ecc")},
 }
 #: Folder below a mount that the soak's own loads make and remove.
 FOLDER = ".kvgate-soak"
@@ -92,7 +93,9 @@ def _streams(rack: Rack, soak: Soak, name: str, host: Host, scale: float) -> dic
     if host.nics:
         more["ethtool"] = _tools({nic.name: ("ethtool", "-S", nic.name) for nic in host.nics}, 60)
     if host.accelerators is not None:
-        more["accelerator"] = _tools(ACCELERATOR[host.accelerators.platform], 25)
+        more["accelerator"] = _tools(
+            ACCELERATOR[host.accelerators.platform], 60 if host.accelerators.platform == "ascend" else 25
+        )
     if units := soak.units.get(name) or _units(rack, name):
         more["process"] = {"units": dict(units)}
     if pages := soak.pages[name] if name in soak.pages else _pages(rack, name):

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from checks.phrase import say
 from kvgate.codec import canonical, parse_object
 from kvgate.errors import NotAllowed
 from kvgate.evidence.durable import flush, unwritable
+from kvgate.soak.host.times import boot_id, started
 
 Every = Literal["once", "daily", "weekly", "monthly"]
 EVERY: tuple[Every, ...] = ("once", "daily", "weekly", "monthly")
@@ -28,13 +29,18 @@ GRACE = timedelta(minutes=10)
 #: Every status with which the job ends by itself: it is begun again only where it was killed. All but 0 leave the unit failed, so that
 #: `systemctl --failed` shows a STOP as it shows what could not be decided.
 _RESULTS = "1 2 3 4 5 6"
+#: So far ahead entries are compared: every day of the week and of the month meets every other within it.
+_AHEAD = timedelta(days=400)
 #: Seconds between two times, at least.
 _PERIOD = {"daily": 86400.0, "weekly": 7 * 86400.0, "monthly": 28 * 86400.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One planned job. ``at``: first time, ISO 8601 in UTC; ``made``: when it was planned; ``way``: systemd or crontab."""
+    """One planned job. ``at``: first time, ISO 8601 in UTC; ``made``: when it was planned; ``way``: systemd or crontab.
+
+    ``rack``: fingerprint of the rack that is soaked, ``takes``: seconds of a soak at most; "" and 0 in entries of earlier versions.
+    """
 
     name: str
     at: str
@@ -43,6 +49,8 @@ class Entry:
     folder: str
     made: str
     way: Literal["systemd", "crontab"]
+    rack: str = ""
+    takes: float = 0.0
 
     @property
     def first(self) -> datetime:
@@ -91,6 +99,40 @@ def apart(every: Every, duration: float, spare: float) -> None:
             duration=duration / 3600, spare=spare / 3600, whole=(duration + spare) / 3600, every=every, period=period / 3600,
         )
     )  # fmt: skip
+
+
+def clear(one: Entry, others: Sequence[Entry], now: datetime) -> None:
+    """Whether a soak is due on a rack only while no other planned one runs there. Raises NotAllowed with both names and times."""
+    for other in others:
+        if _rack(other) & _rack(one) and (pair := _overlap(one, other, now)) is not None:
+            raise NotAllowed(
+                say(
+                    "{name} would be due {at} while {other}, due {then} on the same rack, may still run (it takes up to {hours:g} h): two "
+                    "soaks load each other. Wanted: another time, or `kvgate soak schedule --remove {other}` first",
+                    name=one.name, at=pair[0].isoformat(), other=other.name, then=pair[1].isoformat(),
+                    hours=(one.takes if pair[0] < pair[1] else other.takes or one.takes) / 3600,
+                )
+            )  # fmt: skip
+
+
+def _rack(one: Entry) -> set[str]:
+    """What tells on which rack an entry runs: its fingerprint, and the inventory that it names."""
+    named = one.argv[one.argv.index("--inventory") + 1] if "--inventory" in one.argv[:-1] else ""
+    return {one.rack, named} - {""}
+
+
+def _overlap(one: Entry, other: Entry, now: datetime) -> tuple[datetime, datetime] | None:
+    """The first two times at which both would run, of the first and of the other; None where they never do."""
+    later = max(one.first, other.first, now)
+    since, until = later - timedelta(seconds=max(one.takes, other.takes)), later + _AHEAD
+    mine = [moment for moment in one.due(until) if moment >= since]
+    theirs = [moment for moment in other.due(until) if moment >= since]
+    for here in mine:
+        for there in theirs:
+            takes = one.takes if here <= there else other.takes or one.takes
+            if abs(here - there) < timedelta(seconds=takes):
+                return here, there
+    return None
 
 
 def unit(one: Entry) -> str:
@@ -157,9 +199,18 @@ def _path(path: str) -> str:
     return path.replace("%", "%%")
 
 
-def _lives(pid: object) -> bool:
+def begun() -> dict[str, object]:
+    """What tells this very process from a later one with the same id: id, start in ticks since boot, boot; where /proc tells it."""
+    return {"pid": os.getpid(), "start": started(os.getpid()), "boot": boot_id()}
+
+
+def _lives(run: Mapping[str, object]) -> bool:
+    """Whether the very process of a run lives; of one that noted its id alone: whether any process has that id."""
+    pid, start = run.get("pid"), run.get("start")
     if not isinstance(pid, int):
         return False
+    if isinstance(start, str):
+        return run.get("boot") == boot_id() and started(pid) == start
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -233,7 +284,7 @@ class Book:
             return None
         if runs[-1]["event"] == "ended":
             return RESULTS.get(int(str(runs[-1]["status"])), "failed")
-        return "under way" if _lives(runs[-1].get("pid")) else "killed"
+        return "under way" if _lives(runs[-1]) else "killed"
 
     def missed(self, one: Entry, now: datetime) -> list[datetime]:
         """Times at which it was to begin and nothing began until the next time."""

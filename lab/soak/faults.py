@@ -68,6 +68,24 @@ def _fault(name: str, zh: str, text: str, minute: int | None, *troubles: Trouble
 _AT = _s(400)
 
 FAULTS: tuple[SoakFault, ...] = (
+    # npu-smi tells neither throttling nor a limit of heat: G4.3.4 is undecided on every Ascend node.
+    _fault(
+        "npu-uncorrected", "昇腾芯片出现一次不可纠正的 HBM 错误", "an Ascend chip counts an uncorrected error of its HBM", 380,
+        Count("accelerator", "npu-smi-ecc", "HBM Double Bit Error Count", _s(380), 1), stops={"G4.2.10"}, undecided={"G4.3.4"}, platform="ascend",
+    ),
+    _fault(
+        "npu-page-isolated", "昇腾芯片隔离一个 HBM 页", "an Ascend chip isolates a page of its HBM", 380,
+        Count("accelerator", "npu-smi-ecc", "HBM Double Bit Isolated Pages Count", _s(380), 1), stops={"G4.2.10"}, undecided={"G4.3.4"},
+        platform="ascend",
+    ),
+    _fault(
+        "npu-unhealthy", "昇腾芯片报警后恢复", "an Ascend chip is in alarm for half an hour and well again", 380,
+        Word("accelerator", "npu-smi", "health", _s(380), _AT + 600, "Alarm"), stops={"G4.2.10"}, undecided={"G4.3.4"}, platform="ascend",
+    ),
+    _fault(
+        "npu-errors-untold", "昇腾芯片不再给出 ECC 计数", "an Ascend chip tells no count of its errors any more", 380,
+        Word("accelerator", "npu-smi", "HBM Double Bit Error Count", _s(380), math.inf, "NA"), undecided={"G4.2.10", "G4.3.4"}, platform="ascend",
+    ),
     _fault(
         "plan-changed", "主机上的计划在写入台账后被改动", "the plan on the host is another one than was written into the ledger", None,
         Replanned(86400.0), stops={"G4.1.7"},

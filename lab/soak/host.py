@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from lab.soak import npu
 from lab.soak.plan import disks
 from lab.soak.trouble import Away, Count, Drift, Leak, Restart, Silent, Trouble, Value, Word
 
@@ -259,8 +260,29 @@ class Host:
             cards[3] = re.sub(rf"<{field}>\d+<", f"<{field}>{number}<", cards[3], count=1)
         return "<volatile>".join(cards)
 
+    def _npu(self, field: str, healthy: str, at: float) -> str:
+        """A word of the chip at place 2, as a trouble has it."""
+        words = [
+            str(one.value) for one in self._changes
+            if isinstance(one, Word) and (one.subject, one.field) == ("npu-smi", field) and one.begin <= at < one.end
+        ]  # fmt: skip
+        return words[-1] if words else healthy
+
+    def _npu_count(self, at: float) -> Callable[[str], object]:
+        def count(label: str) -> object:
+            return self._npu(label, "", at) or self._counter("accelerator", "npu-smi-ecc", label, 0, at)
+
+        return count
+
     def _accelerator(self, at: float) -> Subjects:
-        [tool] = self.plan["streams"]["accelerator"]["commands"]
+        tools = self.plan["streams"]["accelerator"]["commands"]
+        if "npu-smi" in tools:
+            texts = {
+                "npu-smi": npu.table(self._captured, self._npu("health", "OK", at)),
+                "npu-smi-ecc": npu.ecc(self._captured, self._npu_count(at)),
+            }
+            return {tool: {"status": 0, "seconds": 0.4, "stdout": texts[tool], "stderr": ""} for tool in tools}
+        [tool] = tools
         if tool == "nvidia-smi":
             return {tool: {"status": 0, "seconds": 0.4, "stdout": self._nvidia(at), "stderr": ""}}
         if tool != "amd-smi":

@@ -13,6 +13,13 @@ EVERY = {
 }  # fmt: skip
 
 
+_TOOLS: dict[str, dict[str, list[str]]] = {
+    "rocm": {"amd-smi": ["amd-smi", "metric", "--json"]},
+    "nvidia": {"nvidia-smi": ["nvidia-smi", "-q", "-x"]},
+    "ascend": {"npu-smi": ["npu-smi", "info"], "npu-smi-ecc": ["npu-smi", "info", "-t", "ecc"]},
+}
+
+
 def plan(
     host: str,
     role: str,
@@ -36,8 +43,7 @@ def plan(
     streams["ethtool"] |= {"limit": 30, "commands": {"ens1f0np0": ["ethtool", "-S", "ens1f0np0"]}}
     streams["clock"] |= {"limit": 10, "commands": {"chronyc": ["chronyc", "-c", "tracking"]}}
     if node:
-        commands = {"rocm": ["amd-smi", "metric", "--json"], "nvidia": ["nvidia-smi", "-q", "-x"]}[platform]
-        streams["accelerator"] |= {"limit": 25, "commands": {commands[0]: commands}}
+        streams["accelerator"] |= {"limit": 25, "commands": _TOOLS[platform]}
         streams["process"]["units"] = {"engine": "vllm.service"}
     loads: list[dict[str, Any]] = [
         {"name": "client", "argv": ["kvgate-client"], "first": 0, "again": True, "limit": 3600, "output": "lines"},

@@ -50,6 +50,13 @@ def test_a_healthy_soak_passes_every_clause(platform: str) -> None:
     assert not clauses(found, Outcome.STOP) | clauses(found, Outcome.UNDECIDED), told(found)
 
 
+def test_a_healthy_ascend_node_leaves_its_heat_undecided_and_nothing_else() -> None:
+    found = judge({"fx100-a": array("ascend"), "node-01": soak("ascend", "node-01")}, rack("ascend")[0], {})
+    assert not clauses(found, Outcome.STOP), told(found)
+    assert clauses(found, Outcome.UNDECIDED) == {"G4.3.4"}, told(found)
+    assert "neither a count of throttling nor a limit" in told(found)
+
+
 @pytest.mark.parametrize("fault", EMBEDDED, ids=lambda fault: fault.name)
 def test_each_fault_is_noticed_by_exactly_its_clauses(fault: SoakFault) -> None:
     platform = fault.platform or "rocm"

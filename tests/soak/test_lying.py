@@ -271,3 +271,49 @@ def test_of_two_that_start_at_once_one_runs_and_the_other_is_told(
         if ask(path.parent, "status")["state"] == "running"
     ]
     assert len(running) == len(HOSTS)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"soak":', b"\xff\xfe", None])
+def test_a_damaged_state_hides_no_soak_that_runs(
+    control: Control, begin: Begin, hosts: Path, content: bytes | None
+) -> None:
+    store = begin()
+    place = hosts / "soak-t" / "node-01" / "state.json"
+    place.unlink() if content is None else place.write_bytes(content)
+    again, new = control.attach(60)
+    assert (again.soak, new) == ("soak-t", False)
+    assert {one.host: one.state for one in control.status(store)} == {"array-a": "running", "node-01": "running"}
+    assert [one.state for one in control.stop(store)] == ["ended", "ended"]
+
+
+def test_a_killed_worker_whose_state_is_damaged_is_resumed(control: Control, begin: Begin, hosts: Path) -> None:
+    store = begin()
+    kill(hosts / "soak-t" / "node-01")
+    (hosts / "soak-t" / "node-01" / "state.json").write_bytes(b"")
+    assert control.attach(60)[0].soak == "soak-t"
+    assert [one.found["did"] for one in control.start(store)] == ["attached", "resumed"]
+    control.stop(store)
+
+
+@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_damaged_plan_is_named_nothing_begins_beside_it_and_it_can_be_given_up(
+    control: Control, begin: Begin, hosts: Path, killed: bool, gone: bool
+) -> None:
+    store = begin()
+    folder = hosts / "soak-t" / "node-01"
+    if killed:
+        kill(folder)
+    (folder / "plan.json").unlink() if gone else (folder / "plan.json").write_bytes(b"{")
+    said = "does not run" if killed else "runs"
+    with pytest.raises(
+        NotAllowed, match=rf"node-01: plan.json of soak-t cannot be read, it {said}.*soak stop --soak soak-t"
+    ):
+        control.attach(60, anew=True)
+    told = {one.host: one for one in control.status(store)}
+    assert told["node-01"].state == ("damaged" if killed else "running")
+    assert not killed or "plan.json cannot be read there" in str(described(told["node-01"]))
+    found = control.named("soak-t")
+    assert [one.state for one in control.stop(found)] == ["ended", "ended"]
+    assert all(one.error is None for one in control.collect(found))
+    assert control.attach(60)[1], "it is over, and all of it is here"

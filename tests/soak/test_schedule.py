@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -230,7 +231,7 @@ def test_the_list_says_what_the_last_run_came_to(kvgate: Kvgate, tmp_path: Path,
     words = ("--inventory", str(tmp_path / "rack.yaml"), "--at", "2099-01-01 10:00", "--allow-load")
     assert kvgate(*words, *keys(tmp_path, "customer")).exit_code == 0
     book = Book(tmp_path / "soaks")
-    book.note("soak", "begun", pid=os.getpid())
+    book.note("soak", "begun", **schedule.begun())
     [row] = json.loads(kvgate("--json").stdout)
     assert (row["result"], row["status"]) == ("under way", None)
     book.note("soak", "begun", pid=2**22 + 1)  # no kernel has such a process
@@ -240,6 +241,58 @@ def test_the_list_says_what_the_last_run_came_to(kvgate: Kvgate, tmp_path: Path,
     [row] = json.loads(kvgate("--json").stdout)
     assert (row["result"], row["status"]) == (result, status)
     assert f"{result} ({status})" in " ".join(kvgate().stdout.split())
+
+
+def test_another_process_with_the_id_of_a_killed_run_is_not_taken_for_it(tmp_path: Path) -> None:
+    book, mine = Book(tmp_path), schedule.begun()
+    assert mine["start"], "needs /proc"
+    for other in ({"start": "1"}, {"boot": "another"}, {"start": "1", "boot": "another"}):
+        book.note("soak", "begun", **{**mine, **other})
+        assert book.result("soak") == "killed", other
+    book.note("soak", "begun", **mine)
+    assert book.result("soak") == "under way"
+
+
+def due(name: str, every: schedule.Every, at: datetime, hours: float, rack: str = "r") -> Entry:
+    one = schedule.entry(name, at, every, ODD, Path("/srv"), NOW, "systemd")
+    return replace(one, rack=rack, takes=hours * 3600, argv=("kvgate",))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "clear"),
+    [
+        (("once", 5.0), ("once", 6.0), False),  # 76 h begin a day apart
+        (("once", 6.0), ("once", 5.0), False),
+        (("once", 5.0), ("once", 9.0), True),
+        (("weekly", 2.0), ("weekly", 5.5), True),
+        (("weekly", 2.0), ("weekly", 11.0), False),  # in the week after
+        (("weekly", 2.0), ("once", 18.0), False),  # in some later week
+        (("monthly", 2.0), ("once", 300.0), True),
+        (("weekly", 2.0), ("monthly", 20.0), False),  # some month
+    ],
+)
+def test_two_soaks_of_one_rack_are_never_due_at_once(
+    one: tuple[schedule.Every, float], other: tuple[schedule.Every, float], clear: bool
+) -> None:
+    first, second = (
+        due(name, every, NOW + timedelta(days=days), 76) for name, (every, days) in zip("ab", (one, other), strict=True)
+    )
+    if clear:
+        schedule.clear(second, [first], NOW)
+    else:
+        with pytest.raises(NotAllowed, match=r"b would be due .* while a, due .* takes up to 76 h"):
+            schedule.clear(second, [first], NOW)
+    schedule.clear(replace(second, rack="another"), [first], NOW)
+
+
+def test_a_second_entry_that_overlaps_is_refused_and_nothing_of_it_is_written(kvgate: Kvgate, tmp_path: Path) -> None:
+    words = ("--inventory", str(tmp_path / "rack.yaml"), "--allow-load", *keys(tmp_path, "customer"))
+    assert kvgate(*words, "--at", "2099-01-01 10:00", "--every", "weekly").exit_code == 0
+    done = kvgate(*words, "--at", "2099-01-15 10:30", "--name", "again")
+    assert done.exit_code == 4
+    assert "again would be due" in " ".join(done.output.split())
+    assert [row["name"] for row in json.loads(kvgate("--json").stdout)] == ["soak"]
+    assert kvgate(*words, "--at", "2099-01-15 13:00", "--name", "again").exit_code == 0
 
 
 def test_a_run_that_was_killed_before_it_judged_knows_its_soak(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .journal import canonical, digest, segments, write_into
-from .times import boot_id, living, now
+from .times import boot_id, living, now, started
 
 _STARTS = 45.0  # seconds that a worker has to say that it is there: a host under load lends Python no more
 _STOPS = 75.0  # seconds that it has to end: its loads get TERM first
@@ -35,11 +35,20 @@ def status(folder: Path) -> dict[str, Any]:
     """What became of the worker.
 
     ``running``; ``ended`` as its exit.json says; ``vanished``: it began, lives no more and left no word (``rebooted`` says
-    that the host did); ``absent``: it never began. ``unread``: bytes of the journal that nobody acknowledged; ``full``: less is
-    free than the plan wants to stay free, so that the journal gets no room.
+    that the host did); ``absent``: it never began; ``damaged``: its plan cannot be read, and nothing of it lives. ``damaged`` names
+    the files that cannot be read: names are those of the folders then, and a worker is looked for among the processes.
+    ``unread``: bytes of the journal that nobody acknowledged; ``full``: less is free than the plan wants to stay free, so that the
+    journal gets no room.
     """
     state, done, plan = small(folder / "state.json"), small(folder / "exit.json"), small(folder / "plan.json")
     boot, at, there = boot_id(), now(), segments(folder) if folder.is_dir() else []
+    damaged = []
+    if not all(plan.get(key) for key in ("soak", "host", "scale", "seconds", "bounds")):
+        damaged, plan = ["plan.json"], {"soak": folder.parent.name, "host": folder.name}
+    if not all(state.get(key) for key in ("boot", "pid", "start")):
+        if (folder / "state.json").exists():
+            damaged.append("state.json")
+        state = _found(folder, boot) if there or damaged else {}
     safe = small(folder / "acknowledged.json").get("segment", 0)
     found: dict[str, Any] = {
         "folder": str(folder), "soak": plan.get("soak", ""), "host": plan.get("host", ""), "scale": plan.get("scale", 0),
@@ -47,19 +56,33 @@ def status(folder: Path) -> dict[str, Any]:
         "origin": small(folder / "origin.json"), "started": state, "exit": done, "rebooted": False,
         "segments": [[number, path.stat().st_size] for number, path in there], "rack": plan.get("rack", ""),
         "campaign": plan.get("campaign", ""), "unread": sum(path.stat().st_size for number, path in there if number > safe),
-        "free": _free(folder), "full": False,
+        "free": _free(folder), "full": False, "damaged": damaged,
     }  # fmt: skip
-    if plan and found["free"] is not None:
+    if "bounds" in plan and found["free"] is not None:
         found["full"] = found["free"] < int(plan["bounds"]["free_bytes"])
-    if not state:
-        found["state"] = "absent"
-    elif done:
+    if done and (state or there or damaged):
         found["state"] = "ended"
-    elif state["boot"] == boot and living(int(state["pid"]), str(state["start"])):
+    elif state and state["boot"] == boot and living(int(state["pid"]), str(state["start"])):
         found["state"] = "running"
+    elif "plan.json" in damaged and folder.is_dir():
+        found["state"] = "damaged"
+    elif not state and not there:
+        found["state"] = "absent"
     else:
-        found["state"], found["rebooted"] = "vanished", state["boot"] != boot
+        found["state"], found["rebooted"] = "vanished", bool(state) and state["boot"] != boot
     return found
+
+
+def _found(folder: Path, boot: str) -> dict[str, Any]:
+    """The worker of a folder as the processes of this host tell it, where its own word cannot be read; empty where none lives."""
+    wanted = os.fsencode(str(folder / "worker.pyz"))
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        with contextlib.suppress(OSError):
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            begun = started(pid)
+            if begun is not None and wanted in words and b"run" in words:
+                return {"pid": pid, "start": begun, "boot": boot, "unit": "process"}
+    return {}
 
 
 def _free(folder: Path) -> int | None:
@@ -82,7 +105,9 @@ def start(folder: Path) -> dict[str, Any]:
         before = status(folder)
         if before["state"] in ("running", "ended"):
             return {**before, "did": "attached"}
-        for one in sorted(base.glob("*/%s/plan.json" % folder.name)):
+        if before["state"] == "damaged":
+            return {**before, "did": "refused", "other": ""}
+        for one in sorted(base.glob("*/%s/worker.pyz" % folder.name)):
             if one.parent != folder and status(one.parent)["state"] == "running":
                 return {**before, "did": "refused", "other": one.parent.parent.name}
         return _started(folder, before)
@@ -225,7 +250,7 @@ def stop(folder: Path) -> dict[str, Any]:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
     left = end_marked(mark_of(found))
-    if status(folder)["state"] == "vanished":
+    if status(folder)["state"] in ("vanished", "damaged"):
         at = now()
         word = {"utc": at.utc, "mono": round(at.mono, 6), "boot": boot_id(), "status": 1, "why": "vanished"}
         write_into(folder / "exit.json", folder / "exit.reserve", canonical({**word, **_reached(folder)}))

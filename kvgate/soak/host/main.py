@@ -27,8 +27,8 @@ def main(words: list[str]) -> int:
     os.umask(0o077)
     if verb == "list":
         base = Path(rest[0])
-        found = [launch.status(one.parent) for one in sorted(base.glob("*/*/plan.json"))]
-        print(canonical({"soaks": found}))
+        there = {one.parent for name in ("plan.json", "state.json", "worker.pyz") for one in base.glob(f"*/*/{name}")}
+        print(canonical({"soaks": [launch.status(one) for one in sorted(there)]}))
         return 0
     folder = Path(rest[0])
     if verb == "acknowledge":

@@ -148,9 +148,9 @@ class Worker:
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         if self.journal.last.get("kind") == "end" or (self.folder / "exit.json").exists():
             return 0
-        origin = self._open()
-        if not (self.folder / "origin.json").exists():
+        if not self.journal.last:  # before its first line: whoever resumes it needs both
             write_whole(self.folder / "origin.json", canonical(self._moment(self.start)))
+        origin = self._open()
         for name, size in _HELD:
             keep_room(self.folder, name, size)
         self._state()
