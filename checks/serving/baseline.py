@@ -13,6 +13,7 @@ from checks.serving.figures import Figures, figures
 from checks.serving.procedure import Asked, Stages, cell, ended
 from checks.serving.rounds import ArmRound
 from checks.serving.site import Side, Site
+from checks.statistics.staying import Course, settled
 from checks.statistics.steadiness import level
 from checks.trial import ONE_VOID_IN, Trial
 
@@ -47,11 +48,20 @@ class ReadAlone:
 
 
 def alone(
-    site: Site, side: Side, concurrency: int, count: int, drift: float, one_void_in: int = ONE_VOID_IN
+    site: Site,
+    side: Side,
+    concurrency: int,
+    count: int,
+    drift: float,
+    one_void_in: int = ONE_VOID_IN,
+    *,
+    sure: float = 0.0,
+    at_most: int = 0,
 ) -> Trial[Alone]:
     """``count`` rounds of one arm at one concurrency, each with new prompts that no other trial asks.
 
-    Up to as many again are made while each is slower (or faster) than the one before by ``drift`` percent: noise turns round.
+    Up to ``at_most`` (else twice as many) are made until it is shown with ``sure`` percent of certainty that none gives ``drift``
+    percent more or less than the one before, or that they do; 0: while each is slower (or faster) than the one before.
     Of all of them one in ``one_void_in`` may be void.
     """
 
@@ -59,9 +69,11 @@ def alone(
         told = [found for one in rounds if (found := _figures(one)) is not None]
         if len(told) < len(rounds):
             return True  # a round that is no number makes the arm no baseline, however many follow it
-        return all(
-            level(values, drift) for values in ([one.ttft_p50 for one in told], [one.throughput for one in told])
-        )
+        both = ([one.ttft_p50 for one in told], [one.throughput for one in told])
+        if not sure:
+            return all(level(values, drift) for values in both)
+        courses = {settled(values, drift, sure) for values in both}
+        return Course.GOES in courses or courses == {Course.STAYS}
 
     def stages(number: int) -> Stages:
         prompts = f"{site.shape}/c{concurrency}/baseline/{side.role}/r{number}"
@@ -78,7 +90,7 @@ def alone(
         varied=stages,
         read=ReadAlone(site, side, concurrency),
         rounds=count,
-        at_most=2 * count,
+        at_most=at_most or 2 * count,
         enough=enough,
         again=True,
         one_void_in=one_void_in,

@@ -80,7 +80,7 @@ class Rules:
 
     ``variation_percent`` bounds the coefficient of variation of each arm over rounds, ``drift_percent`` what the
     Theil-Sen slope of the local arm adds up to over them. ``step_percent`` is for rounds of one arm by itself: what each may
-    add to the one before, where they go one way.
+    add to the one before: shown with ``sure_percent`` of certainty; 0, as older agreements have it: where they go one way.
     """
 
     seed: int
@@ -90,6 +90,7 @@ class Rules:
     variation_percent: float = 5.0
     drift_percent: float = 5.0
     step_percent: float = 1.0
+    sure_percent: float = 0.0
     one_void_in: int = 5
 
 

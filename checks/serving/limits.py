@@ -68,6 +68,7 @@ def alone(terms: Mapping[str, float], site: Site, stores: bool) -> Limits:
         rounds=int(terms["rounds"]),
         variation_percent=terms["variation"],
         step_percent=terms["drift"],
+        sure_percent=terms.get("sure", 0.0),
         one_void_in=int(terms["one_void_in"]),
     )
     return _cells(terms, rules) if stores else _load(terms, rules)

@@ -18,6 +18,7 @@ from checks.serving.rounds import Round
 from checks.serving.site import Site
 from checks.statistics.expected import throughput_points, ttft_points
 from checks.statistics.percentile import median
+from checks.statistics.staying import Course, settled, slope
 from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -31,11 +32,7 @@ _MOST = 400
 
 def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
     """Every round is valid and proven, and the rounds repeat and stay at their level: their medians are the baseline."""
-    required = say(
-        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} percent and do not go one way by "
-        "{drift} percent in each",
-        rounds=limits.rules.rounds, percent=f"{limits.rules.variation_percent:g}", drift=f"{limits.rules.step_percent:g}",
-    )  # fmt: skip
+    required = _required(limits)
     told, reasons = _valid(measured, site, limits)
     if reasons:
         return Verdict.undecided(several(reasons), required)
@@ -51,8 +48,7 @@ def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
         note = say("the rounds vary by {percent:.1f} %: {cause}", percent=max(ttft_cv, rate_cv), cause=_cause(measured))
         return Verdict.undecided(note, required, shown)
     for values in (ttfts, rates):
-        going = heading(drift_percent(values), limits.rules.step_percent, len(values), lambda: _cause(measured))
-        if going is not None:
+        if (going := _going(values, limits, lambda: _cause(measured))) is not None:
             return Verdict.undecided(going, required, shown)
     quantities = (
         Quantity(TTFT, median(ttfts), "s"), Quantity("TTFT p50 variation", ttft_cv, "%"),
@@ -61,6 +57,40 @@ def stands(measured: Measured[Alone], site: Site, limits: Limits) -> Verdict:
         *lines([one.arm for one in measured.facts[-1:]], limits),
     )  # fmt: skip
     return Verdict(Outcome.PASS, shown, required, note=measured.remarks(), quantities=quantities)
+
+
+def _required(limits: Limits) -> Phrase:
+    rules = limits.rules
+    numbers = {"percent": f"{rules.variation_percent:g}", "drift": f"{rules.step_percent:g}"}
+    if rules.sure_percent:
+        return say(
+            "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} percent, and shown with {sure} "
+            "percent of certainty to give less than {drift} percent more or less in each",
+            rounds=rules.rounds, sure=f"{rules.sure_percent:g}", **numbers,
+        )  # fmt: skip
+    return say(
+        "{rounds} rounds, each with proof of where its tokens came from, that vary by at most {percent} percent and do not go one way by "
+        "{drift} percent in each",
+        rounds=rules.rounds, **numbers,
+    )  # fmt: skip
+
+
+def _going(values: Sequence[float], limits: Limits, cause: Callable[[], Phrase]) -> Phrase | None:
+    """Say that rounds leave their level, or that so many of them do not show that they stay; None: they stay."""
+    most, sure = limits.rules.step_percent, limits.rules.sure_percent
+    if not sure:
+        return heading(drift_percent(values), most, len(values), cause)
+    course = settled(values, most, sure)
+    if course is Course.STAYS:
+        return None
+    found = slope(values, sure)
+    if course is Course.GOES:
+        return heading(found.percent, most, len(values), cause)
+    return say(
+        "not shown to stay at its level: each of {count} rounds gives {drift:+.2f} percent, give or take {reach:.2f}, on the one before, "
+        "wanted less than {most:g}: what shakes so much hides a drift: {cause}",
+        count=len(values), drift=found.percent, reach=found.reach, most=most, cause=cause(),
+    )  # fmt: skip
 
 
 def _valid(measured: Measured[Alone], site: Site, limits: Limits) -> tuple[list[Figures], list[Phrase]]:

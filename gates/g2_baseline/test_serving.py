@@ -16,7 +16,16 @@ def _rounds(concurrency, role, terms):
     return (
         where,
         held_alone(terms, where, bool(side.store)),
-        alone(where, side, concurrency.level, int(terms["rounds"]), terms["drift"], int(terms["one_void_in"])),
+        alone(
+            where,
+            side,
+            concurrency.level,
+            int(terms["rounds"]),
+            terms["drift"],
+            int(terms["one_void_in"]),
+            sure=terms.get("sure", 0.0),
+            at_most=int(terms.get("most_rounds", 0)),
+        ),
     )
 
 

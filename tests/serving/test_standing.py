@@ -29,8 +29,16 @@ from tests.gates.harness import Virtual
 from tests.serving.experiment import held, rack_site, site, terms
 
 PASS, STOP, UNDECIDED = Outcome.PASS, Outcome.STOP, Outcome.UNDECIDED
-ALONE: Limits = held_alone(terms("G2.6.1"), rack_site(), True)
-ANEW: Limits = held_alone(terms("G2.6.2"), rack_site(), False)
+
+
+def unsure(limits: Limits) -> Limits:
+    """As agreements before `sure` have it: what goes one way is no baseline, and nothing has to be shown to stay."""
+    return replace(limits, rules=replace(limits.rules, sure_percent=0.0))
+
+
+AGREED: Limits = held_alone(terms("G2.6.1"), rack_site(), True)
+ALONE: Limits = unsure(AGREED)
+ANEW: Limits = unsure(held_alone(terms("G2.6.2"), rack_site(), False))
 
 
 def made(trial: Trial[Any], *faults: str) -> Measured[Any]:
@@ -130,6 +138,46 @@ def test_more_rounds_are_made_while_they_go_one_way(factors: tuple[float, ...], 
     run = replace(rounds[2].arm.run, requests=(request, *rounds[2].arm.run.requests[1:]))
     broken = (*rounds[:2], replace(rounds[2], arm=replace(rounds[2].arm, run=run)))
     assert trial.enough(broken)  # it stands for nothing any more: not a minute more is spent on it
+
+
+def sure(most: int = 10) -> Trial[Alone]:
+    return alone(site(), site().local, 8, 3, 1.0, sure=95, at_most=most)
+
+
+@cache
+def shown() -> Measured[Alone]:
+    return made(sure())
+
+
+def test_rounds_go_on_until_it_is_shown_that_they_stay() -> None:
+    assert 3 < len(shown().facts) < 10
+    found = standing.stands(shown(), site(), AGREED)
+    assert found.outcome is PASS, found.note
+    assert "95 percent of certainty" in str(found.required)
+    assert sure().enough is not None
+    assert not sure().enough(shown().facts[:-1])  # type: ignore[misc]  # there is one, said the line before
+    assert "not shown to stay" in str(standing.stands(replace(shown(), facts=shown().facts[:-1]), site(), AGREED).note)
+
+
+@pytest.mark.parametrize(
+    ("factors", "said"),
+    [
+        (
+            (1.0, 1.03, 1.06),
+            "not at its level: each of 3 rounds",
+        ),  # far beyond the bound: no further round is spent on it
+        ((1.0, 1.03, 0.99), "not shown to stay at its level: each of 3 rounds gives"),
+        ((1.0, 1.01, 1.02), "not shown to stay at its level"),
+    ],
+)
+def test_what_goes_and_what_shakes_are_told_apart(factors: tuple[float, ...], said: str) -> None:
+    found = stretched(replace(shown(), facts=shown().facts[:3]), *factors)
+    verdict = standing.stands(found, site(), AGREED)
+    assert verdict.outcome is UNDECIDED
+    assert said in str(verdict.note)
+    enough = sure().enough
+    assert enough is not None
+    assert enough(found.facts) is said.startswith("not at its level")
 
 
 def test_the_cause_of_rounds_that_vary_is_looked_for() -> None:

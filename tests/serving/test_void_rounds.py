@@ -24,7 +24,11 @@ from tests.gates.harness import Virtual
 from tests.serving.experiment import site, terms
 
 LIMITS = held_alone(terms("G2.6.1"), site(), stores=True)
-TRIAL = alone(site(), site().local, 8, LIMITS.rules.rounds, LIMITS.rules.step_percent, LIMITS.rules.one_void_in)
+RULES = LIMITS.rules
+TRIAL = alone(
+    site(), site().local, 8, RULES.rounds, RULES.step_percent, RULES.one_void_in,
+    sure=RULES.sure_percent, at_most=int(terms("G2.6.1")["most_rounds"]),
+)  # fmt: skip
 
 
 def made(folder: Path, *flaws: Flaw) -> Measured[Alone]:
@@ -44,11 +48,12 @@ def test_one_void_round_of_three_is_made_up_for_and_stays_in_the_verdict(
     tmp_path: Path, kind: str, number: int
 ) -> None:
     found = made(tmp_path, Flaw(kind, "local", rounds=(number,)))
-    assert (len(found.facts), len(found.voided)) == (4, 1)
+    assert len(found.voided) == 1
+    assert len(found.facts) >= 4
     verdict = standing.stands(found, site(), LIMITS)
     assert verdict.outcome is Outcome.PASS, verdict
     assert "a void round" in str(verdict.note)
-    assert "over 4 rounds" in str(verdict.measured)
+    assert f"over {len(found.facts)} rounds" in str(verdict.measured)
 
 
 def test_two_void_rounds_of_three_are_not_and_both_are_told(tmp_path: Path) -> None:
@@ -60,7 +65,7 @@ def test_two_void_rounds_of_three_are_not_and_both_are_told(tmp_path: Path) -> N
 def test_an_engine_that_starts_anew_voids_no_round(tmp_path: Path) -> None:
     """It may have died of what it was measured with: a round that is made again would hide that."""
     found = made(tmp_path, Flaw("engine-restarts", "local", rounds=(2,)))
-    assert (len(found.facts), len(found.voided)) == (3, 0)
+    assert not found.voided
     verdict = standing.stands(found, site(), LIMITS)
     assert verdict.outcome is Outcome.UNDECIDED
     assert "round 2" in str(verdict.note)
