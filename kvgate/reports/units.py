@@ -63,6 +63,10 @@ UNITS = {
     "tokens": say("tokens"),
     "us at 99.9 %": say("us at 99.9 percent"),
     "% a round, where rounds go one way": say("percent a round, where rounds go one way"),
+    "% sure that rounds give less than `drift` more or less": say(
+        "percent sure that rounds give less than `drift` more or less"
+    ),
+    "rounds at most until that is shown": say("rounds at most until that is shown"),
     "% of the load": say("percent of the load"),
     "requests a job": say("requests a job"),
     "jobs": say("jobs"),

@@ -12,7 +12,7 @@ for unit in e2scrub_reap.service e2scrub_all.timer nvmf-autoconnect.service nvme
     mdcheck_start.timer mdcheck_continue.timer mdmonitor-oneshot.timer mdmonitor.service smartmontools.service smartd.service \
     rdma-ndd.service iwpmd.service srp_daemon.service ibacm.service ibacm.socket sysstat.service sysstat-collect.timer sysstat-summary.timer \
     systemd-update-utmp.service systemd-pcrphase.service systemd-pcrphase-sysinit.service systemd-timesyncd.service openipmi.service ipmievd.service \
-    systemd-binfmt.service proc-sys-fs-binfmt_misc.automount systemd-pstore.service sys-fs-fuse-connections.mount \
+    systemd-journald-audit.socket systemd-binfmt.service proc-sys-fs-binfmt_misc.automount systemd-pstore.service sys-fs-fuse-connections.mount \
     modprobe@drm.service modprobe@fuse.service modprobe@dm_mod.service modprobe@efi_pstore.service modprobe@loop.service \
     getty@tty1.service serial-getty@ttyS0.service console-setup.service keyboard-setup.service; do
     ln -sf /dev/null "$root/etc/systemd/system/$unit"
@@ -34,6 +34,11 @@ printf '127.0.0.1 localhost\n192.168.100.10 array\n192.168.100.11 node\n' >"$roo
 
 # Time comes from the operator's machine over the management port; rack-net writes its port.
 printf 'include /run/rack-chrony.conf\nmakestep 0.1 -1\nrtcsync\ndriftfile /var/lib/chrony/drift\n' >"$root/etc/chrony/chrony.conf"
+
+# The kernel's audit is there for who asks, and tells nobody anything; and no name server: whoever asks for a name is told at once.
+mkdir -p "$root/etc/systemd/journald.conf.d"
+printf '[Journal]\nAudit=no\n' >"$root/etc/systemd/journald.conf.d/rack.conf"
+: >"$root/etc/resolv.conf"
 
 # SSH: keys only; the host keys come from the outside, so that the inventory can pin them before the first boot.
 rm -f "$root"/etc/ssh/ssh_host_*

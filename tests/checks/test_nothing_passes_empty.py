@@ -38,6 +38,7 @@ TRUE_OF_NONE: dict[str, str] = {
     "nvme.criteria.wholly_allocated": _NUMBERS,
     "raid.mounted.checksummed": _FLAGS,
     "raid.mounted.striped": _NUMBERS,
+    "serving.chunk.told": "it hands on a verdict that was given, and takes a PASS away",
     "serving.criteria.drop": _NUMBERS,
     "soak.judging.finished": "it hands on a verdict that was given, and takes a PASS away",
     "serving.criteria.drop_of": "a comparison is made of two valid rounds at least, or not at all",

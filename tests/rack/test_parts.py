@@ -94,6 +94,12 @@ def test_each_disk_carries_its_serial_and_each_machine_its_own_name(tmp_path: Pa
     assert order.ARRAY.hostnqn != order.NODE.hostnqn
 
 
+def test_no_machine_is_started_in_a_way_that_makes_each_login_wait_for_a_module(tmp_path: Path) -> None:
+    for ordered in order.MACHINES:
+        words = Machine(ordered, tmp_path, tmp_path, 1).command("tcg", 2)
+        assert "audit=0" not in words[words.index("-append") + 1].split()
+
+
 def test_without_a_rack_it_is_said_what_makes_one(tmp_path: Path) -> None:
     rack = Rack.of(tmp_path)
     with pytest.raises(NoRack, match="make rack"):
