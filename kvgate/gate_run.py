@@ -33,7 +33,7 @@ from kvgate.reports.loading import Load
 from kvgate.reports.messages import Reader, language
 
 STATUS = {Outcome.PASS: 0, Outcome.STOP: 1, Outcome.UNDECIDED: 6}
-_KNOWN = frozenset({"ask", "measure", "baseline", "soak", "starts", "terms", "decide", "declared"})
+_KNOWN = frozenset({"ask", "measure", "baseline", "soak", "starts", "arrival", "terms", "decide", "declared"})
 
 #: Plugins that only cost time in a gate run, and the options that ask for them: hypothesis is loaded whole for a summary of
 #: nothing, and what the others remember would be written beside whatever inventory was named.
