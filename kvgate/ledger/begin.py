@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from sqlalchemy import Connection, insert, select
 
@@ -11,6 +12,7 @@ from checks.phrase import say
 from kvgate.codec import digest
 from kvgate.errors import NotAllowed
 from kvgate.ledger.models import AcceptanceRevision, Campaign, DecisionEntry, InventorySnapshot, OwedRow, Run
+from kvgate.ledger.rows import RunHandle, RunRecord
 
 
 def alone(connection: Connection, name: str, after: int) -> None:
@@ -83,3 +85,8 @@ def owed(connection: Connection, run: str, items: Sequence[Owed]) -> None:
         for place, item in enumerate(items)
     ]
     connection.execute(insert(OwedRow), rows)
+
+
+def handle(found: RunRecord) -> RunHandle:
+    """What was fixed of a run before it looked."""
+    return RunHandle(**{field.name: getattr(found, field.name) for field in fields(RunHandle)})
