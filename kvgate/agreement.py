@@ -28,6 +28,11 @@ from kvgate.inventory.subjects import Thing, owed, things
 
 _ABSENT = "-"
 _SIGNED = ("°C", "dB", "percentage points")  # units of what may be below zero; nothing else may
+_COUNTED = ("files", "files at a time", "jobs", "requests", "requests a job")  # of these there is a whole one at least
+_ROUNDS, _SURE = (
+    "rounds",
+    "% sure",
+)  # how units begin that say of what there is at least one, and how certain one must be
 _FORM = b"1 "  # of the compiled document; another form has another digest
 
 
@@ -229,6 +234,19 @@ def _misfit(changes: Document, path: Key, limit: Mapping[str, object], before: L
     elif _below_zero(value) and not before.unit.startswith(_SIGNED):
         wanted = say("0 or more: it counts or measures what cannot be less than nothing")
         yield changes.fault((*path, "value"), changes.spelled.get((*path, "value"), repr(value)), wanted)
+    elif (senseless := _senseless(value, before.unit)) is not None:
+        yield changes.fault((*path, "value"), changes.spelled.get((*path, "value"), repr(value)), senseless)
+
+
+def _senseless(value: object, unit: str) -> Phrase | None:
+    """Say what is wanted where nothing could be measured or shown with such a number; None: it can be agreed."""
+    if not isinstance(value, (int, float)):
+        return None
+    if (unit in _COUNTED or unit.startswith(_ROUNDS)) and (value < 1 or value != int(value)):
+        return say("a whole number, at least 1")
+    if unit.startswith(_SURE) and value != 0 and not 50 < value < 100:
+        return say("more than 50 and less than 100 percent, or 0 for no such proof")
+    return None
 
 
 def _below_zero(value: object) -> bool:

@@ -13,7 +13,7 @@ from checks.serving.figures import Figures, figures
 from checks.serving.procedure import Asked, Stages, cell, ended
 from checks.serving.rounds import ArmRound
 from checks.serving.site import Side, Site
-from checks.statistics.staying import Course, settled
+from checks.statistics.staying import FEWEST, Course, settled
 from checks.statistics.steadiness import level
 from checks.trial import ONE_VOID_IN, Trial
 
@@ -72,7 +72,10 @@ def alone(
         both = ([one.ttft_p50 for one in told], [one.throughput for one in told])
         if not sure:
             return all(level(values, drift) for values in both)
-        courses = {settled(values, drift, sure) for values in both}
+        try:
+            courses = {settled(values, drift, sure) for values in both}
+        except ValueError:
+            return len(told) >= FEWEST  # two have no slope; what has none then has none after more of them
         return Course.GOES in courses or courses == {Course.STAYS}
 
     def stages(number: int) -> Stages:

@@ -23,7 +23,7 @@ _LATENT = frozenset({"deepseek_v2", "deepseek_v3", "kimi_k2"})
 
 
 class NoOneNumber(ValueError):
-    """The bytes of a token cannot be told from this config; the message says why. Declare them instead, measured."""
+    """The bytes of a token cannot be told from this config; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,8 @@ def _latent(config: ModelConfig, size: int, ranks: int, copies: int | None) -> L
 
 def _grouped(config: ModelConfig, size: int, ranks: int) -> Layout:
     if config.model_type not in _GROUPED:
-        raise NoOneNumber(f"model type {config.model_type!r} is not known: declare its bytes a token, measured")
+        known = ", ".join(sorted(_GROUPED | _LATENT))
+        raise NoOneNumber(f"how model type {config.model_type!r} keeps its KV is not known, wanted one of {known}")
     kv_heads = config.heads if config.kv_heads is None else config.kv_heads
     head = config.head_dim
     if head is None:

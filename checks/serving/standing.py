@@ -18,7 +18,7 @@ from checks.serving.rounds import Round
 from checks.serving.site import Site
 from checks.statistics.expected import throughput_points, ttft_points
 from checks.statistics.percentile import median
-from checks.statistics.staying import Course, settled, slope
+from checks.statistics.staying import Course, slope
 from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.verdict import Outcome, Quantity, Verdict, worst
@@ -80,10 +80,13 @@ def _going(values: Sequence[float], limits: Limits, cause: Callable[[], Phrase])
     most, sure = limits.rules.step_percent, limits.rules.sure_percent
     if not sure:
         return heading(drift_percent(values), most, len(values), cause)
-    course = settled(values, most, sure)
+    try:
+        found = slope(values, sure)
+    except ValueError as error:
+        return say("not shown to stay at its level: {why}", why=str(error))
+    course = found.course(most)
     if course is Course.STAYS:
         return None
-    found = slope(values, sure)
     if course is Course.GOES:
         return heading(found.percent, most, len(values), cause)
     return say(

@@ -75,9 +75,7 @@ _WHOLE = frozenset({"accelerator"})
 _STATE = " not OK"
 
 #: Tools of accelerators that tell temperatures, and neither a count of throttling nor a limit for them.
-_NO_HEAT = {
-    "npu-smi": "npu-smi tells temperatures of the chips, and neither a count of throttling nor a limit for them"
-}
+NO_HEAT = {"npu-smi": "npu-smi tells temperatures of the chips, and neither a count of throttling nor a limit for them"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +128,8 @@ def _group(track: Track, group: str, fields: Sequence[tuple[str, str]], tools: M
                 rise = _rise(track, stream, subject, name, seconds, values, group in _BOOTED)
                 if rise is not None:
                     moved.append(rise)
-            if group == "heat" and subject in _NO_HEAT:
-                untold.append((stream, _NO_HEAT[subject]))
+            if group == "heat" and subject in NO_HEAT:
+                untold.append((stream, NO_HEAT[subject]))
         if group == "accelerator" and "npu-smi" in found:
             untold += [(stream, why) for why in _uncounted(found)]
         watched += names

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 from checks.phrase import Phrase, joined, say
+from checks.soak.counters import NO_HEAT
 from checks.soak.errors import unmoved
 from checks.soak.facts import HostSoak
 from checks.soak.gauges import Gauge
@@ -262,7 +263,10 @@ def cool(soak: HostSoak) -> Verdict:
             required,
         )  # fmt: skip
     if silent := [why for stream, why in soak.counted["heat"].untold if stream == "accelerator"]:
-        return Verdict.not_offered(say("accelerators: {why}", why="; ".join(silent)), required)
+        reason = say("accelerators: {why}", why="; ".join(silent))
+        if all(one in NO_HEAT.values() for one in silent):  # what was cut off or gone is no tool that never tells
+            return Verdict.not_offered(reason, required)
+        return Verdict.undecided(reason, required)
     highest = max(soak.gauge("thermal", "celsius"), key=lambda one: one.high, default=None)
     if highest is None:
         return Verdict.undecided(say("no sensor told a temperature"), required)

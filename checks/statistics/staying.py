@@ -64,8 +64,5 @@ def slope(values: Sequence[float], sure: float) -> Slope:
 
 
 def settled(values: Sequence[float], most: float, sure: float) -> Course:
-    """What rounds do by now; what is no rate goes nowhere that more of them could show."""
-    try:
-        return slope(values, sure).course(most)
-    except ValueError:
-        return Course.STAYS
+    """What rounds do by now. Raises ValueError as :func:`slope`: what has no slope is not shown to stay."""
+    return slope(values, sure).course(most)

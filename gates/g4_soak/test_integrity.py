@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from checks.soak import arrival as arrivals
 from checks.soak import integrity
 from gates.g4_soak.test_covered import soaked
 
@@ -29,3 +30,9 @@ def test_canaries_answer_alike(rack, soak, terms, decide):
 @pytest.mark.clause("G4.4.4")
 def test_ends_as_it_began(host, soak, terms, decide):
     decide(integrity.ends_as_it_began(soak(host.id), terms["streams"]))
+
+
+@pytest.mark.clause("G4.4.5")
+def test_is_as_it_arrived(rack, arrival, soak, terms, decide):
+    found = arrival(terms["left_out"])
+    decide(arrivals.as_it_arrived(found, {name: soak(name) for name in soaked(rack)}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ from kvgate.gate.baseline import Baseline
 from kvgate.gate.tried import Tried
 
 if TYPE_CHECKING:  # journals are read with heavy libraries, which no other gate needs
+    from checks.soak.arrival import Arrived
     from checks.soak.attempts import Starts
     from checks.soak.facts import HostSoak
     from kvgate.gate.soaked import Soaked
@@ -86,6 +87,22 @@ class Asker(Protocol):
         """The ``starts`` fixture: which soaks the ledger had when the journals were taken; None where the run kept no list."""
         ...
 
+    def arrival(self, left_out: Collection[str]) -> Arrived:
+        """The ``arrival`` fixture: every clause of G1 but these, asked again in this run."""
+        ...
+
+
+class Again(Protocol):
+    """What asks G1 again (kvgate.gate.arrival)."""
+
+    def rehearse(self, ask: Rehearsal, left_out: Collection[str]) -> None:
+        """Note what it will ask."""
+        ...
+
+    def judge(self, ask: Asked, left_out: Collection[str]) -> Arrived:
+        """Judge it on the answers."""
+        ...
+
 
 class Rehearsed(BaseException):
     """A dry run has come as far as it can without answers. Not an Exception, so that no test body swallows it."""
@@ -123,6 +140,7 @@ class Rehearsal:
     trials: list[Trial[Any]] = field(default_factory=list)
     soaks: list[str] = field(default_factory=list)  # hosts whose journal is wanted
     baseline: Baseline = field(default_factory=lambda: Baseline(None))  # known beforehand: rounds go on by it
+    again: Again | None = None  # asks G1 again
     following: set[Owed] = field(default_factory=set)  # what loads as answers say that are not there yet
 
     def _note(self, host: str, probe: Probe[Any], samples: int = 1, instead: bool = False) -> Any:
@@ -163,6 +181,12 @@ class Rehearsal:
         """Note that the host's journal is wanted, and that the host must be met: the rack is the one that was soaked."""
         self.hosts.add(host)
         self.soaks.append(host)
+        return _Hole()
+
+    def arrival(self, left_out: Collection[str]) -> Any:
+        """Note what G1 asks."""
+        if self.again is not None:
+            self.again.rehearse(self, left_out)
         return _Hole()
 
     def starts(self) -> Any:
@@ -215,8 +239,9 @@ class Asked:
     """
 
     def __init__(
-        self, answers: Answers, tried: Callable[[], Tried] | None = None, soaked: Callable[[], Soaked] | None = None
-    ) -> None:
+        self, answers: Answers, tried: Callable[[], Tried] | None = None, soaked: Callable[[], Soaked] | None = None,
+        again: Again | None = None,
+    ) -> None:  # fmt: skip
         self.answers = answers
         self.used: list[int] = []
         self.readers: list[str] = []
@@ -224,6 +249,7 @@ class Asked:
         self.baseline = Baseline(answers.evidence)
         self._tried = tried or (lambda: Tried(answers))
         self._soaked = soaked or (lambda: _journals(answers))
+        self._again = again
 
     def __call__(self, host: str, probe: Probe[Fact], otherwise: Probe[Fact] | None = None) -> Fact:
         """Read one fact."""
@@ -295,6 +321,12 @@ class Asked:
         if not numbers:
             self.unasked.append(f"{host}: soak")
         return soaked.host(host)
+
+    def arrival(self, left_out: Collection[str]) -> Arrived:
+        """Judge G1 again on the answers of this run."""
+        if self._again is None:
+            raise CannotTell(say("G1 is asked again by a run of G4 alone"))
+        return self._again.judge(self, left_out)
 
     def starts(self) -> Starts | None:
         """Read the list that was kept."""

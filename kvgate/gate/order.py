@@ -41,6 +41,7 @@ class Allowed:
     parties: Parties = field(default_factory=dict)  # the keys that count, for the start ticket
     loud: Phrase | None = None  # that others count than the first attempt fixed
     trust: Trust | None = None  # whose signatures count
+    arrived: RunRecord | None = None  # the run by which G1 passed
 
     def tell(self, session: GateSession) -> None:
         """Let the session of the run know it."""
@@ -58,6 +59,10 @@ class Allowed:
         """Take what the gate before measured into the evidence of a gate that compares with it. Raises Unwritable."""
         if gate in baseline.COMPARES and self.after is not None:
             baseline.keep(evidence, ledger, self.after)
+        if gate == "G4" and self.arrived is not None:
+            from kvgate.gate import arrival
+
+            arrival.keep(evidence, ledger, self.arrived)
 
 
 def allowed(
@@ -87,7 +92,7 @@ def allowed(
     after = None if opening.after is None else opening.after.run
     return Allowed(
         campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
-        force.kept, force.loud, force.trust,
+        force.kept, force.loud, force.trust, next((one.run for one in campaign.passes("G1")), None),
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from checks.decision import Owed
 from checks.trial import Trial
 from kvgate.gate.answers import Answers
-from kvgate.gate.ask import Informed, Rehearsal, Rehearsed
+from kvgate.gate.ask import Again, Informed, Rehearsal, Rehearsed
 from kvgate.gate.baseline import Baseline
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 Terms = Callable[[Owed], Mapping[str, Any]]
 
 
-def rehearse(tests: Sequence[GateTest], terms: Terms, baseline: Baseline) -> Rehearsal:
+def rehearse(tests: Sequence[GateTest], terms: Terms, baseline: Baseline, again: Again | None = None) -> Rehearsal:
     """Run every test dry. A body that fails without answers fails again when it is judged: that clause is UNDECIDED."""
-    rehearsal = Rehearsal(baseline=baseline)
+    rehearsal = Rehearsal(baseline=baseline, again=again)
     for test in tests:
         known, clocks, trials = len(rehearsal.needs), len(rehearsal.clocks), len(rehearsal.trials)
         with suppress(Rehearsed, Exception):
-            test.body(**test.arguments(rehearsal, terms(test.owed), _dry, _dry))
+            test.body(**test.arguments(rehearsal, terms(test.owed), dry, dry))
         # A disk is asked by the name its serial had; only the second look shows that it kept it.
         second = any(need.samples > 1 or need.probe.devices for need in rehearsal.needs[known:])
         follows = "measure" in test.parameters and len(rehearsal.needs) > known
@@ -40,9 +40,10 @@ def following(tests: Sequence[GateTest], terms: Terms, baseline: Baseline, answe
     informed = Informed(baseline=baseline, answers=answers)
     for test in tests:
         with suppress(Rehearsed, Exception):
-            test.body(**test.arguments(informed, terms(test.owed), _dry, _dry))
+            test.body(**test.arguments(informed, terms(test.owed), dry, dry))
     return informed.trials
 
 
-def _dry(*_: object, **__: object) -> Any:
+def dry(*_: object, **__: object) -> Any:
+    """Stand for what decides: a dry run ends there."""
     raise Rehearsed

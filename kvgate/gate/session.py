@@ -22,6 +22,7 @@ from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwr
 from kvgate.evidence.store import Evidence
 from kvgate.gate import rehearsal
 from kvgate.gate.answers import Answers
+from kvgate.gate.arrival import Arrival
 from kvgate.gate.ask import Asked, Asker, Need, Rehearsal
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.collect import Progress, Rounds, with_rounds
@@ -62,7 +63,7 @@ class GateTest:
         """Fill the parameters; the one that is none of ours is the subject."""
         known = {
             "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "starts": ask.starts,
-            "terms": terms, "decide": decide_, "declared": declared,
+            "arrival": ask.arrival, "terms": terms, "decide": decide_, "declared": declared,
         }  # fmt: skip
         return {name: known.get(name, self.thing) for name in self.parameters}
 
@@ -116,11 +117,15 @@ class GateSession:
 
     def rehearse(self, tests: Sequence[GateTest]) -> Rehearsal:
         """What every test asks and loads, as far as it goes without answers."""
-        return rehearsal.rehearse(tests, self.terms, Baseline(self.evidence))
+        return rehearsal.rehearse(tests, self.terms, Baseline(self.evidence), self._again)
 
     def following(self, tests: Sequence[GateTest], answers: Answers | None) -> list[Trial[Any]]:
         """Loads that tests choose by ``answers``; None, as in a plan: what they load if nobody tells."""
         return rehearsal.following(tests, self.terms, Baseline(self.evidence), answers)
+
+    @property
+    def _again(self) -> Arrival:
+        return Arrival(self.inventory.rack, self.agreement)
 
     def clause(self, owed: Owed) -> Clause:
         """Return the clause of an owed verdict."""
@@ -208,7 +213,7 @@ class GateSession:
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
         assert self.answers is not None  # noqa: S101 - judged after looking
-        asked = Asked(self.answers, self._kept_rounds, self._kept_journals)
+        asked = Asked(self.answers, self._kept_rounds, self._kept_journals, self._again)
         given: list[Verdict] = []
         try:
             with waiting():

@@ -23,7 +23,7 @@ from kvgate.gate.answers import Answers, Met
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.gate.signals import one_by_one
-from kvgate.gate.tried import AFTER, AROUND, BEFORE, CLEAN, PROOF, QUIET, ROUND, Ended, Tried, hidden, named
+from kvgate.gate.tried import AFTER, AROUND, BEFORE, BEGUN, CLEAN, PROOF, QUIET, ROUND, Ended, Tried, hidden, named
 from kvgate.transport.base import Answer, Batch, Command, Transport
 
 #: Seconds between two looks at the live number.
@@ -79,10 +79,6 @@ class Trials:
         self._done = 0.0
         self._laid: set[str] = set()  # trials whose preparation was begun in this sitting, by key
         self._step, self._since, self._round_since = "", 0.0, 0.0
-        self._begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
-        for line in self._evidence.notes(f"{ROUND}-begun"):
-            if isinstance(number := line.get("number"), int):
-                self._begun[str(line.get("trial"))] = max(number, self._begun.get(str(line.get("trial")), 0))
         self.left: list[Phrase] = []  # what could not be cleaned up
 
     def run(self) -> Tried:
@@ -167,13 +163,14 @@ class Trials:
             ):
                 return
             fresh = True
-            number = self._begun[trial.key] = self._begun.get(trial.key, 0) + 1
+            number = self.tried.begun.get(trial.key, 0) + 1
+            self.tried.begin(trial.key, number)
             yield number
 
     # ---- one round
 
     def _round(self, trial: Trial[Any], number: int, *, first: bool) -> None:
-        self._evidence.note(f"{ROUND}-begun", trial=trial.key, id=trial.id, number=number, mark=self._mark)
+        self._evidence.note(BEGUN, trial=trial.key, id=trial.id, number=number, mark=self._mark)
         self._evidence.sync()
         self._step, self._since = "", time.monotonic()
         self._round_since = self._since

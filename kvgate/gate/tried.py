@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -24,6 +24,9 @@ Fact = TypeVar("Fact")
 
 #: Kind of the journal line that ends a round; a round without one was cut short and counts for nothing.
 ROUND = "round"
+
+#: Kind of the line that begins one.
+BEGUN = f"{ROUND}-begun"
 
 #: Kind of the journal line that says whether the judgement of a trial was shown to be able to fail.
 PROOF = "proof"
@@ -55,10 +58,18 @@ class Tried:
     def __init__(self, answers: Answers) -> None:
         self.answers = answers
         self.ended: dict[str, list[int]] = {}
+        self.begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
         self.asked: dict[str, Trial[Any]] = {}  # every trial that a clause asked for, by key
         self._known: dict[tuple[str, int, Any], Ended] = {}
         for line in answers.evidence.notes(ROUND):
             self.end(str(line.get("trial")), line.get("number"))
+        for line in answers.evidence.notes(BEGUN):
+            self.begin(str(line.get("trial")), line.get("number"))
+
+    def begin(self, key: str, number: object) -> None:
+        """Note that a round was begun."""
+        if isinstance(number, int):
+            self.begun[key] = max(number, self.begun.get(key, 0))
 
     def end(self, key: str, number: object) -> None:
         """Note that a round came to its end."""
@@ -77,13 +88,16 @@ class Tried:
         return [self.round(trial, number) for number in self.ended.get(trial.key, ())]
 
     def measured(self, trial: Trial[Fact]) -> Measured[Fact]:
-        """Return what the rounds gave. Raises CannotTell where fewer than wanted count, or too many are void."""
+        """Return what the rounds gave. Raises CannotTell where fewer than wanted count, too many are void, or a further one was wanted."""
         self.asked[trial.key] = trial
         rounds = self.rounds(trial)
         good = [one for one in rounds if one.void is None and one.failed is None]
         facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
+        measured = Measured(facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good))
+        if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
+            return measured
         if not rounds and (serials := self._not_permitted(trial)) is not None:
             raise CannotTell(
                 say(
@@ -121,7 +135,23 @@ class Tried:
                     title=trial.title, void=len(voided), made=len(facts) + len(voided), why=joined(voided), one_in=trial.one_void_in,
                 )
             )  # fmt: skip
-        return Measured(facts, voided, tuple(error.phrase for error in failed), tuple(one.around for one in good))
+        if (why := self._wanting(trial, rounds)) is not None and trial.enough is not None and not trial.enough(facts):
+            raise CannotTell(
+                say(
+                    "{title}: {good} rounds do not show enough, and the next one is not there ({why}): go on with --only-stale",
+                    title=trial.title, good=len(facts), why=why,
+                )
+            )  # fmt: skip
+        return measured
+
+    def _wanting(self, trial: Trial[Any], rounds: Sequence[Ended]) -> Phrase | None:
+        """Why the last round that was begun is not there, where another one may be made; None: it is there, or all were made."""
+        counted = [one for one in rounds if one.failed is None]
+        if len(counted) >= trial.most_after(sum(one.void is None for one in counted)):
+            return None
+        if self.begun.get(trial.key, 0) > max((one.number for one in rounds), default=0):
+            return say("it was cut short")
+        return rounds[-1].failed.phrase if rounds and rounds[-1].failed is not None else None
 
     def _not_permitted(self, trial: Trial[Any]) -> list[str] | None:
         for line in self.answers.evidence.notes(NOT_PERMITTED):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from checks.soak.attempts import Starts, fate
+from kvgate.errors import KvgateError
+from kvgate.evidence.store import Evidence
 from kvgate.gate import starts as kept
 from kvgate.gate.session import GateSession
 from kvgate.reports.messages import Reader
@@ -13,8 +16,11 @@ from kvgate.reports.messages import Reader
 def of_session(session: GateSession, read: Reader) -> Iterator[str]:
     """Those that a run of G4 found in the ledger when it took the journals; nothing of another gate's run."""
     evidence = session.evidence or (session.answers.evidence if session.answers is not None else None)
-    if session.gate == "G4" and (found := kept.kept(evidence)) is not None:
-        yield from lines(found, read)
+    if session.gate != "G4" or evidence is None:
+        return
+    with suppress(KvgateError):  # what is wrong with the evidence is told by the run
+        if (found := kept.kept(Evidence.open(evidence.path))) is not None:  # a run that ended has closed its own
+            yield from lines(found, read)
 
 
 def lines(starts: Starts, read: Reader) -> Iterator[str]:

@@ -53,6 +53,7 @@ class SoakFault:
     late: int = 4
     policy: tuple[int, float] = (0, 0.0)  # interruptions of at most so many seconds that are passed over
     spare: float = 0.0  # hours that the plan is longer
+    arrival: str = ""  # what is wrong when G1 is asked again, by the name of a fault of G1
     platform: str = ""  # of the node's accelerators, where it is a trouble of their tool; empty: any
 
 
@@ -68,7 +69,6 @@ def _fault(name: str, zh: str, text: str, minute: int | None, *troubles: Trouble
 _AT = _s(400)
 
 FAULTS: tuple[SoakFault, ...] = (
-    # npu-smi tells neither throttling nor a limit of heat: G4.3.4 is undecided on every Ascend node.
     _fault(
         "npu-uncorrected", "昇腾芯片出现一次不可纠正的 HBM 错误", "an Ascend chip counts an uncorrected error of its HBM", 380,
         Count("accelerator", "npu-smi-ecc", "HBM Double Bit Error Count", _s(380), 1), stops={"G4.2.10"}, undecided={"G4.3.4"}, platform="ascend",
@@ -85,6 +85,14 @@ FAULTS: tuple[SoakFault, ...] = (
     _fault(
         "npu-errors-untold", "昇腾芯片不再给出 ECC 计数", "an Ascend chip tells no count of its errors any more", 380,
         Word("accelerator", "npu-smi", "HBM Double Bit Error Count", _s(380), math.inf, "NA"), undecided={"G4.2.10", "G4.3.4"}, platform="ascend",
+    ),
+    _fault(
+        "firmware-changed", "长稳测试期间一块磁盘的固件被更换", "a disk has another firmware after the soak than it arrived with", None,
+        arrival="disk-old-firmware", stops={"G4.4.5"},
+    ),
+    _fault(
+        "firmware-untold", "长稳测试之后一块磁盘不再给出固件版本", "a disk does not tell its firmware any more after the soak", None,
+        arrival="disk-no-firmware-given", undecided={"G4.4.5"},
     ),
     _fault(
         "plan-changed", "主机上的计划在写入台账后被改动", "the plan on the host is another one than was written into the ledger", None,
@@ -361,9 +369,11 @@ HARMLESS: tuple[SoakFault, ...] = (
 )  # fmt: skip
 
 
-#: Faults that other clauses notice, or none, where samples are a quarter of an hour apart: the embedded rack does not offer them.
+#: Faults that the embedded rack does not offer: samples a quarter of an hour apart show others or none, or a rack cannot begin so.
 _FINE = frozenset(
     {
+        "firmware-changed",
+        "firmware-untold",
         "link-down",
         "link-lower-down",
         "port-gone",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 
+from checks.soak.attempts import Start, Starts
 from checks.verdict import Outcome
 from kvgate.campaign import statements
 from kvgate.certificates import decision
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.history import counted
 from kvgate.certificates.soak_book import SoakBook, until
+from kvgate.gate import starts as kept
+from kvgate.reports import begun
 from kvgate.reports.certificates import summary
 from kvgate.reports.messages import Reader
 from tests.campaign.sample import Site
@@ -75,3 +78,18 @@ def test_the_same_rack_under_another_name_counts_its_soaks_too(site: Site) -> No
     run = site.run("G1")
     assert [one.soak for one in until(site.ledger, run).abandoned("-")] == ["soak-1"]
     assert site.ledger.envelopes(kind=statements.TICKET)
+
+
+def test_a_run_that_has_closed_its_evidence_still_names_them(site: Site) -> None:
+    for gate in ("G1", "G2", "G3"):
+        site.passed(gate)
+    session = site.begin("G4")
+    assert session.evidence is not None
+    left = Start("soak-1", "2026-01-01T00:00:00.000000Z", stopped="2026-01-01T01:00:00.000000Z")
+    kept.keep(session.evidence, Starts((left,), (), "soak-2"))
+    site.judge(session, {})
+    session.finish()
+    session.close()
+    told = "\n".join(begun.of_session(session, Reader("en")))
+    assert "1 soak was begun and came to no verdict of G4" in told
+    assert "soak-1: started 2026-01-01 00:00:00" in told

@@ -30,6 +30,7 @@ MAY_BE_DECLARED = {
     "roce.losses.no_new_errors": 1,
     "roce.lossless.ecn_as_agreed": 1,
     "roce.lossless.cnp_marked": 1,
+    "soak.drift.cool": 1,
     "soak.errors.uncongested": 1,
     "soak.judging.untold": 1,
 }

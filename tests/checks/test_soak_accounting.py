@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checks.parsers import soak_journal
 from checks.probe import UnreadableOutput
-from checks.soak import covered, drift, errors
+from checks.soak import counters, covered, drift, errors
 from checks.soak.accounting import State
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
@@ -184,6 +186,20 @@ def test_room_and_heat_are_judged_at_their_bounds() -> None:
     assert drift.room_left(under, 0.10).outcome is Outcome.STOP
     assert drift.cool(soak(Word("thermal", "nvme0/Composite", "celsius", 600, 700, 69.9))).outcome is Outcome.PASS
     assert drift.cool(soak(Word("thermal", "nvme0/Composite", "celsius", 600, 700, 70.0))).outcome is Outcome.STOP
+
+
+@pytest.mark.parametrize(
+    ("cut", "declarable"), [((), True), (("card3_throttle: 12 samples missing from minute 7",), False)]
+)
+def test_a_person_may_answer_for_heat_that_no_tool_tells_and_not_for_what_was_cut_off(
+    cut: tuple[str, ...], declarable: bool
+) -> None:
+    whole = soak()
+    heat = whole.counted["heat"]
+    untold = tuple(("accelerator", why) for why in (*counters.NO_HEAT.values(), *cut))
+    found = drift.cool(replace(whole, counted={**whole.counted, "heat": replace(heat, untold=untold)}))
+    assert (found.outcome, found.declarable) == (Outcome.UNDECIDED, declarable)
+    assert all(why in str(found.note) for _, why in untold)
 
 
 def test_changes_of_level_are_found_where_they_are_and_noise_is_none() -> None:

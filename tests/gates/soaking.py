@@ -12,6 +12,7 @@ from typing import Any
 
 from checks.decision import Owed
 from checks.parsers import soak_journal
+from checks.soak.arrival import Arrived
 from checks.soak.attempts import Start, Starts
 from checks.soak.facts import HostSoak, condense
 from checks.soak.track import gather, track
@@ -25,6 +26,7 @@ from lab.rack import build, fingerprint, host_key
 from lab.soak.faults import HOURS, SoakFault
 from lab.soak.journal import segments
 from lab.soak.plan import plan
+from tests.gates import harness
 from tests.gates.harness import agreement, bodies
 
 #: As the lab's soak is shorter, so is what is asked of it; everything else is as agreed.
@@ -70,10 +72,24 @@ def ran(order: Mapping[str, Any], soak: HostSoak) -> HostSoak:
     return soak
 
 
+@cache
+def arrived(fault: str = "") -> Arrived:
+    """G1 asked again of the virtual rack: healthy, or with a fault of G1."""
+    clauses = agreement().acceptance.clauses
+    left_out = clauses["G4.4.5"].limits["left_out"].value
+    found = harness.judge((fault,) if fault else (), "rocm", 1).verdicts
+    return Arrived({
+        item[:2]: verdict for item, verdict in found.items()
+        if item.blocking and clauses[item.clause].answer == "measured" and item.clause not in left_out
+    })  # fmt: skip
+
+
 def judge(
-    soaks: Mapping[str, HostSoak], ordered: Rack | None = None, limits: Mapping[str, Any] = SHORTER
+    soaks: Mapping[str, HostSoak], ordered: Rack | None = None, limits: Mapping[str, Any] = SHORTER, arrival: str = ""
 ) -> dict[Owed, Verdict]:
-    """Verdict of every clause of G4 on every subject of a rack; ``limits`` stand in place of those that were agreed."""
+    """Verdict of every clause of G4 on every subject of a rack; ``limits`` stand in place of those that were agreed, ``arrival`` is
+    a fault of G1 that the hosts have when the soak has ended.
+    """
     found: dict[Owed, Verdict] = {}
     clauses = agreement().acceptance
     for item, thing in owed(clauses, ordered or rack(), "G4"):
@@ -84,6 +100,7 @@ def judge(
         known = {
             "soak": lambda host: soaks[host],
             "starts": lambda: started(soaks),
+            "arrival": lambda left_out: arrived(arrival),
             "terms": terms,
             "decide": given.append,
         }

@@ -13,13 +13,13 @@ from tests.gates.soaking import array, clauses, judge, node, told
 
 def test_a_healthy_soak_passes_every_clause() -> None:
     verdicts = judge({"fx100-a": array(), "node-01": node()})
-    assert len({item.clause for item in verdicts}) == 29
+    assert len({item.clause for item in verdicts}) == 30
     assert not clauses(verdicts, Outcome.STOP) | clauses(verdicts, Outcome.UNDECIDED), told(verdicts)
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_each_fault_is_noticed_by_exactly_its_clauses_in_its_minute(fault: SoakFault) -> None:
-    verdicts = judge({"fx100-a": array(), "node-01": node(fault)})
+    verdicts = judge({"fx100-a": array(), "node-01": node(fault)}, arrival=fault.arrival)
     assert clauses(verdicts, Outcome.STOP) == fault.stops, told(verdicts)
     assert clauses(verdicts, Outcome.UNDECIDED) - fault.stops == fault.undecided, told(verdicts)
     if fault.minute is None:

@@ -229,3 +229,31 @@ def test_whatever_differs_between_two_agreements_is_named(tmp_path: Path, old: s
     before, after = read(tmp_path).acceptance, read(tmp_path, document=DOCUMENT.replace(old, new)).acceptance
     assert what in [change.what for change in agreements.differences(before, after)]
     assert agreements.differences(before, before) == ()
+
+
+@pytest.mark.parametrize(
+    ("clause", "limit", "value", "wanted"),
+    [
+        ("G2.6.1", "sure", "0.95", "more than 50 and less than 100 percent"),
+        ("G2.6.1", "sure", "100", "more than 50 and less than 100 percent"),
+        ("G2.6.1", "sure", "90", ""), ("G2.6.1", "sure", "0", ""),
+        ("G2.6.1", "rounds", "0", "a whole number, at least 1"), ("G2.6.1", "rounds", "2.5", "a whole number, at least 1"),
+        ("G2.6.1", "one_void_in", "0.5", "a whole number, at least 1"), ("G2.6.1", "most_rounds", "12", ""),
+        ("G2.1.4", "depth", "0", "a whole number, at least 1"), ("G2.6.1", "requests", "0", ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_nothing_could_be_measured_or_shown_with_are_refused_where_they_are_agreed(
+    tmp_path: Path, clause: str, limit: str, value: str, wanted: str
+) -> None:
+    unit = agreements.read().acceptance.clauses[clause].limits[limit].unit
+    overlay = tmp_path / "overlay.yaml"
+    overlay.write_text(
+        f"overlay: {{{clause}: {{limits: {{{limit}: {{value: {value}, unit: '{unit}', origin: contract}}}}}}}}\n"
+    )
+    if not wanted:
+        assert agreements.read(overlay).acceptance.clauses[clause].limits[limit].value == float(value)
+        return
+    with pytest.raises(BadInput) as caught:
+        agreements.read(overlay)
+    assert wanted in str(caught.value)
+    assert f"limits.{limit}.value: found {value}" in str(caught.value)

@@ -45,7 +45,7 @@ def test_latent_attention_is_the_same_on_every_rank(copies: int, token_bytes: in
     [
         (replace(CODER, unlike=("sliding_window",)), "auto", 8, None, "not alike (sliding_window)"),
         (replace(CODER, unlike=("layer_types", "mamba_d_state")), "auto", 8, None, "layer_types, mamba_d_state"),
-        (replace(CODER, model_type="gpt_oss"), "auto", 8, None, "'gpt_oss' is not known"),
+        (replace(CODER, model_type="gpt_oss"), "auto", 8, None, "'gpt_oss' keeps its KV is not known"),
         (replace(CODER, kv_scheme=True), "auto", 8, None, "name the type"),
         (replace(CODER, dtype=None), "auto", 8, None, "names no type"),
         (CODER, "fp8_ds_mla", 8, None, "'fp8_ds_mla' is not known"),

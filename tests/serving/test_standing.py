@@ -180,6 +180,19 @@ def test_what_goes_and_what_shakes_are_told_apart(factors: tuple[float, ...], sa
     assert enough(found.facts) is said.startswith("not at its level")
 
 
+@pytest.mark.parametrize(("certainty", "rounds"), [(0.95, 3), (100.0, 3), (95.0, 2)])
+def test_what_cannot_be_shown_with_the_agreed_numbers_is_not_taken_for_shown(certainty: float, rounds: int) -> None:
+    """A share where percent belong, or two rounds, which have no slope: a drift of 2 % a round passed as shown to stay."""
+    drifting = stretched(replace(by_itself(), facts=by_itself().facts[:rounds]), *(1.0, 1.02, 1.04)[:rounds])
+    rules = replace(AGREED.rules, sure_percent=certainty, rounds=rounds)
+    found = standing.stands(drifting, site(), replace(AGREED, rules=rules))
+    assert found.outcome is UNDECIDED
+    assert "not shown to stay at its level" in str(found.note)
+    enough = alone(site(), site().local, 8, rounds, 1.0, sure=certainty, at_most=10).enough
+    assert enough is not None
+    assert enough(drifting.facts) is (rounds == 3)  # a third round gives two of them a slope
+
+
 def test_the_cause_of_rounds_that_vary_is_looked_for() -> None:
     loose = stretched(by_itself(), 1.0, 1.2, 1.4)
     assert "no heat" in str(standing.stands(loose, site(), ALONE).note)

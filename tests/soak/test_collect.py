@@ -150,7 +150,7 @@ def test_starting_twice_attaches_and_another_laptop_attaches_too(
     again, new = control.attach(60)
     assert (again.soak, new) == ("soak-t", False)
     assert {one.host: one.found["started"] for one in control.start(again)} == before
-    other = Control(control.inventory, LocalTransport(), tmp_path / "other-laptop")
+    other = Control(control.inventory, LocalTransport(), tmp_path / "other-laptop", control.book)
     there, new = other.attach(60)
     assert (there.soak, new) == ("soak-t", False)
     assert {one.host: one.found["started"] for one in other.start(there)} == before

@@ -18,11 +18,17 @@ from kvgate.gate import soaks
 from kvgate.gate.answers import Answers
 from kvgate.gate.soaked import Soaked
 from kvgate.soak.control import Control, described
+from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.local import LocalTransport
 from tests.soak.hosted import kill, until
 
 HOSTS = ("array-a", "node-01")
+
+
+def book_of(control: Control) -> Book:
+    assert control.book is not None
+    return control.book
 
 
 def kept(tmp_path: Path, journals: soaks.Journals, run: str) -> Soaked:
@@ -33,7 +39,9 @@ def kept(tmp_path: Path, journals: soaks.Journals, run: str) -> Soaked:
 
 
 def test_without_leave_for_load_nothing_is_started(control: Control, tmp_path: Path) -> None:
-    journals, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=False)
+    journals, trouble = soaks.gather(
+        control.inventory, LocalTransport(), control.root, book_of(control), allow_load=False
+    )
     assert journals is None
     assert "no soak runs" in str(trouble[0])
     assert control.known() is None
@@ -41,7 +49,9 @@ def test_without_leave_for_load_nothing_is_started(control: Control, tmp_path: P
 
 def test_it_starts_one_and_attaches_to_it_the_next_time(control: Control) -> None:
     for _ in range(2):
-        journals, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=True)
+        journals, trouble = soaks.gather(
+            control.inventory, LocalTransport(), control.root, book_of(control), allow_load=True
+        )
         assert journals is not None
         assert not trouble
     assert len(Store.all(control.root)) == 1
@@ -53,7 +63,7 @@ def test_before_the_end_it_is_undecided_with_the_time_left(
 ) -> None:
     begin(scale=60)
     until(lambda: _lines(control) > 200)
-    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=False)
+    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, book_of(control), allow_load=False)
     assert journals is not None
     soak = kept(tmp_path, journals, "run-1").host("node-01")
     assert soak.running
@@ -68,7 +78,9 @@ def test_a_soak_that_came_to_its_end_is_read_whole_and_not_begun_anew(
     store = begin(scale=600, seconds=1800)
     until(lambda: {one.state for one in control.status(store)} == {"ended"}, 60)
     for number in range(2):
-        journals, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=True)
+        journals, trouble = soaks.gather(
+            control.inventory, LocalTransport(), control.root, book_of(control), allow_load=True
+        )
         assert journals is not None
         assert [str(one).partition(":")[0] for one in trouble] == list(HOSTS), "half an hour is not what was agreed"
         assert "seconds: 1800 there, 3600 asked for" in str(trouble[0])
@@ -83,9 +95,9 @@ def test_a_worker_that_is_gone_is_said_and_resumed_where_load_is_permitted(
 ) -> None:
     store = begin()
     kill(hosts / "soak-t" / "node-01")
-    _, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=False)
+    _, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, book_of(control), allow_load=False)
     assert "node-01: the soak's worker is gone" in str(trouble[0])
-    _, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=True)
+    _, trouble = soaks.gather(control.inventory, LocalTransport(), control.root, book_of(control), allow_load=True)
     assert not trouble
     assert [one.state for one in control.status(store)] == ["running", "running"]
 
@@ -98,7 +110,7 @@ def test_a_journal_that_had_no_room_to_the_end_is_interrupted_from_that_minute_o
     told = {one.host: one for one in control.collect(store)}["node-01"]
     assert (told.found["exit"]["why"], told.found["exit"]["status"]) == ("full", 1)
     assert "no room for its journal" in str(described(told))
-    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=False)
+    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, book_of(control), allow_load=False)
     assert journals is not None
     ended_without_room(kept(tmp_path, journals, "whole").host("node-01"))
     # The same where not even its end found room: exit.json alone tells of it.
@@ -137,7 +149,7 @@ def test_a_worker_that_is_gone_is_not_said_to_run_and_one_given_up_has_ended(
 ) -> None:
     store = begin()
     kill(hosts / "soak-t" / "node-01")
-    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, allow_load=False)
+    journals, _ = soaks.gather(control.inventory, LocalTransport(), control.root, book_of(control), allow_load=False)
     assert journals is not None
     gone = kept(tmp_path, journals, "gone").host("node-01")
     assert (gone.running, gone.gone) == (True, True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -13,9 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from kvgate.certificates.soak_book import SoakBook
 from kvgate.errors import Damaged, NotAllowed
 from kvgate.gate.soaks import gather
 from kvgate.inventory import reader
+from kvgate.ledger.repository import Ledger
 from kvgate.soak.control import Control, described
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.local import LocalTransport
@@ -251,9 +254,15 @@ def test_of_two_soaks_that_run_each_can_be_ended_by_its_name(control: Control, b
     assert [one.state for one in control.status(found)] == ["running", "running"]
 
 
-def test_of_two_that_start_at_once_one_runs_and_the_other_is_told(
-    control: Control, other: Control, hosts: Path
+def test_of_two_that_start_at_once_by_two_ledgers_one_runs_and_the_other_is_told(
+    control: Control, hosts: Path, tmp_path: Path
 ) -> None:
+    with contextlib.closing(Ledger.open(f"sqlite:///{tmp_path / 'other.db'}")) as ledger:
+        book = SoakBook(ledger, control.inventory, "somebody else", "0")
+        _race(control, Control(control.inventory, LocalTransport(), tmp_path / "other-laptop", book), hosts)
+
+
+def _race(control: Control, other: Control, hosts: Path) -> None:
     mine, yours = control.attach(60), other.attach(60)  # neither sees the other's: nothing runs yet
     assert mine[1]
     assert yours[1]

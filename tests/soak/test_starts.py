@@ -25,6 +25,7 @@ from kvgate.soak.store import Store
 from kvgate.transport.local import LocalTransport
 from tests.certificates.conftest import Keys
 from tests.gates.soaking import array, node, started
+from tests.invoking import invoked
 from tests.soak.hosted import ask
 
 HOSTS = ("array-a", "node-01")
@@ -256,3 +257,18 @@ def test_the_evidence_gives_the_list_back(tmp_path: Path) -> None:
     )
     kept.keep(evidence, found)
     assert kept.kept(evidence) == found
+
+
+@pytest.mark.parametrize("command", ["start", "stop"])
+def test_a_ledger_out_of_reach_is_said_before_any_host_is_touched(
+    control: Control, tmp_path: Path, command: str
+) -> None:
+    place = tmp_path / "no-folder"
+    place.write_text("a file")  # so that no folder can be made there
+    words = ["--inventory", str(tmp_path / "rack.yaml"), "--soaks", str(tmp_path / "soaks")]
+    load = ["--allow-load"] if command == "start" else []
+    done = invoked("soak", command, *words, *load, "--ledger", f"sqlite:///{place}/kvgate.db", env={"LC_ALL": "C"})
+    assert done.exit_code in (4, 6)
+    assert "ledger" in done.output
+    assert "array-a" not in done.output, "no host was asked: none of them answers here"
+    assert not (tmp_path / "soaks").exists()

@@ -37,13 +37,16 @@ def test_the_whole_interval_decides(percent: float, reach: float, course: Course
 def test_what_has_no_slope_in_percent_says_so(values: list[float]) -> None:
     with pytest.raises(ValueError, match=r"wanted at least|not positive"):
         slope(values, 95)
-    assert settled(values, 1.0, 95) is Course.STAYS  # more of such values would show no more
+    with pytest.raises(ValueError, match=r"wanted at least|not positive"):
+        settled(values, 1.0, 95)
 
 
 @pytest.mark.parametrize("sure", [0.0, 50.0, 100.0])
 def test_a_certainty_that_is_none_is_refused(sure: float) -> None:
     with pytest.raises(ValueError, match="between 50 and 100"):
         slope([1.0, 1.0, 1.0], sure)
+    with pytest.raises(ValueError, match="between 50 and 100"):
+        settled([1.0, 1.0, 1.0], 1.0, sure)
 
 
 def ended(drift: float, noise: float, bound: float, campaigns: int = 400, most: int = 10) -> tuple[float, float]:
