@@ -88,10 +88,9 @@ class Ledger:
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        ``after`` is the entry of the decision log up to which the attempt was allowed: nothing of the campaign may have been
-        decided since, and no attempt of it may be open. ``parties`` are the keys that count. ``signed`` writes the start ticket,
-        which is kept together with the attempt or neither is. Raises ValueError when nothing is owed or something twice,
-        NotAllowed, Unwritable, and what ``signed`` raises.
+        ``after`` is the entry of the decision log up to which it was allowed: nothing of the campaign may have been decided
+        since, no attempt be open. ``parties`` are the keys that count. ``signed`` writes the start ticket: both are kept or
+        neither. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable, and what ``signed`` raises.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -122,8 +121,7 @@ class Ledger:
             }  # fmt: skip
             connection.execute(insert(Run), row)
             begin.owed(connection, name, owed)
-            if signed is not None:
-                envelopes.keep(connection, campaign_id, signed(begin.handle(*queries.run(connection, name))))
+            begin.ticket(connection, campaign_id, *queries.run(connection, name), signed)
         return begin.handle(self.run(name))
 
     def record(self, run: RunHandle, rows: Sequence[VerdictRow], *, judgement: int = 1) -> None:
