@@ -121,7 +121,7 @@ class Ledger:
             }  # fmt: skip
             connection.execute(insert(Run), row)
             begin.owed(connection, name, owed)
-            begin.ticket(connection, campaign_id, *queries.run(connection, name), signed)
+            begin.ticket(connection, campaign_id, queries.run(connection, name)[0], signed)
         return begin.handle(self.run(name))
 
     def record(self, run: RunHandle, rows: Sequence[VerdictRow], *, judgement: int = 1) -> None:
