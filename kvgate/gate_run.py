@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import inspect
@@ -275,7 +276,23 @@ class GateRun:
                 f"a report or plugin of pytest failed at the end: {type(error).__name__}: {error}"
             )
         session.exitstatus = status
-        self._terminal().summary(self.session, sys.stdout, self.prepared.options)
+        try:
+            self._terminal().summary(self.session, sys.stdout, self.prepared.options)
+        except Exception as error:  # what cannot be shown was decided and stored all the same
+            self._untold(self.session, error)
+
+    @staticmethod
+    def _untold(run: GateSession, error: Exception) -> None:
+        """Say the decision in one line where its summary fails, and where the rest can be read."""
+        read = Reader(language())
+        outcome = (run.decided or run.decision()).outcome.value
+        where = "-" if run.run is None else run.run.id
+        told = read(
+            "{gate}: {outcome}; its summary cannot be shown ({error}), what was decided is stored: kvgate show {run}",
+            gate=run.gate, outcome=outcome, error=f"{type(error).__name__}: {error}", run=where,
+        )  # fmt: skip
+        with contextlib.suppress(OSError):
+            print(f"! {told}", file=sys.stderr, flush=True)
 
     def _conclude(self, session: pytest.Session, run: GateSession, exitstatus: int) -> None:
         """Store what the run came to. From here on no signal changes that."""

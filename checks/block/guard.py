@@ -112,10 +112,18 @@ _CHECK = " ".join(
         'for one in "$nvmet"/subsystems/*/namespaces/*/device_path; do [ -e "$one" ] && read -r below <"$one" || continue;',
         """[ "$(stat -L -c '%t %T' -- "$below" 2>/dev/null)" != "$(stat -c '%t %T' -- "$dev")" ] ||""",
         'refuse "holder $dev is exported as NVMe-oF namespace ${one%/device_path}"; done;',
+        # The other way to export it: its whole controller, passed through.
+        'for one in "$nvmet"/subsystems/*/passthru/device_path; do [ -e "$one" ] && read -r below <"$one" || continue;',
+        """node=$(stat -L -c '%t %T' -- "$below" 2>/dev/null) || continue; node=$(printf '%d:%d' "0x${node% *}" "0x${node#* }");""",
+        'for number in "$at"/device/dev "$at"/device/nvme*/dev; do [ -e "$number" ] && read -r found <"$number" || continue;',
+        '[ "$found" != "$node" ] || refuse "holder $dev is exported with its controller as ${one%/passthru/*}"; done; done;',
+        'read -r number <"$at/dev";',
         'of() { sed -n "s/^PPid:[[:space:]]*//p" "/proc/$1/status" 2>/dev/null; };',
         'ours() { up=$1; while [ "${up:-0}" -gt 1 ]; do [ "$up" != $$ ] || return 0; up=$(of "$up"); done; return 1; };',
-        # a mode of 6... is a block device, in every language
-        """users() { find /proc/[0-9]*/fd -lname '/dev/*' -exec stat -L -c '%f:%t %T:%n' {} + 2>/dev/null |""",
+        # Wherever its node lies: a store of Ceph and a container's volume have theirs in a folder of their own, not in /dev. A mode
+        # of 6... is a block device, in every language.
+        """users() { find /proc/[0-9]*/fd -type l ! -lname 'socket:*' ! -lname 'pipe:*' ! -lname 'anon_inode:*' """,
+        """-exec stat -L -c '%f:%t %T:%n' {} + 2>/dev/null |""",
         """awk -F : -v d="$(stat -c '%t %T' -- "$dev")" '$1 ~ /^6...$/ && $2 == d {split($3, at, "/");""",
         """if (!seen[at[3]]++) print at[3]}'; };""",
         'for turn in 1 2 3; do seen=$(users); other=; for pid in $seen; do [ ! -d "/proc/$pid" ] || ours "$pid" || other=$pid; done;',

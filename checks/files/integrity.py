@@ -121,9 +121,15 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
         clean=(Step("remove", writer.host, removed(writer.folder)),),
         read=partial(_blocks, writer=writer, reader=reader, size=size),
         rounds=count,
+        decisive=damaged,
         seconds=2 * size / 10**9 + 5.0,
         live=rates(writer.host, writer.path, writer.filesystem),
     )  # fmt: skip
+
+
+def damaged(found: Checked) -> bool:
+    """Whether something came back otherwise than it was written: no further round makes that good."""
+    return bool(found.wrong)
 
 
 def _title(writer: Place, reader: Place, anew: bool) -> Phrase:
@@ -163,6 +169,7 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         clean=(Step("remove", writer.host, removed(writer.folder)),),
         read=partial(_files, writer=writer, reader=reader, files=files, size=size),
         rounds=count,
+        decisive=damaged,
         seconds=files * size / (3 * 10**8) + 5.0,
         live=rates(writer.host, writer.path, writer.filesystem),
     )  # fmt: skip

@@ -97,6 +97,7 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         at_most=2 * count,
         enough=_level,
         again=True,
+        decisive=lambda found: bool(found.wrong),
         seconds=2 * total / 10**9 + 10.0,
         live=rates(place.host, place.path, place.filesystem),
     )

@@ -15,9 +15,11 @@ from checks.files.loading import cold
 from checks.files.probes import engine_log
 from checks.files.saving import checkpoint
 from checks.phrase import beside, joined, say
+from checks.trial import Measured
 from checks.verdict import Verdict
 from gates.g2_baseline.loads import GIB, MIB, held, sequential, working_set
 from kvgate import reference
+from kvgate.errors import CannotTell
 from kvgate.inventory.references import below, memory
 from kvgate.inventory.subjects import things
 
@@ -183,6 +185,12 @@ def test_engine_loads_its_model_in_time(arm, ask, terms, decide):
 @pytest.mark.clause("G2.5.1")
 def test_saves_a_checkpoint_durably(mount, measure, terms, decide):
     trial = checkpoint(_place(mount), terms["shards"], _shard(mount, terms), terms["rounds"])
-    saved, writes = measure(trial), measure(sequential(mount, terms, Way.WRITE))
+    saved = measure(trial)
+    try:
+        writes = measure(sequential(mount, terms, Way.WRITE))
+    except CannotTell:  # how fast it was cannot be told; that other data came back can
+        if not any(one.wrong for one in saved.facts):
+            raise
+        writes = Measured(())
     verdict = criteria.saves(saved, writes, terms["share"], held(mount, terms), _published_save())
     decide(_told(mount, verdict, working_set(mount, terms), *(one.bytes for one in saved.facts)))

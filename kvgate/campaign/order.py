@@ -233,7 +233,12 @@ def _unsigned(attempt: Attempt) -> Obstacle:
         why = say(
             "the certificate of {gate} (run {run}) carries a signature that does not count", gate=run.gate, run=run.id
         )
-        return Obstacle("unsigned", why, say("see why: kvgate verify FILE --trust FILE; then certify and co-sign anew"))
+        do = say(
+            "see why: kvgate verify FILE --trust FILE; then certify it anew into another file, and let the other party co-sign "
+            "that: kvgate certify {run} --key FILE --party NAME -o FILE",
+            run=run.id,
+        )
+        return Obstacle("unsigned", why, do)
     if not attempt.countable:
         why = say(
             "the PASS of {gate} (run {run}) cannot be certified: no party signed its start ticket before it asked",

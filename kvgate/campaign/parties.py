@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from checks.phrase import say
+from checks.phrase import plain, say
 from kvgate.certificates import trust
 from kvgate.certificates.keys import AskPassphrase, Signer, public_key, signer
 from kvgate.certificates.trust import PARTIES, Trust, Trusted
@@ -55,12 +55,12 @@ def signer_of(path: Path, party: str, trust: Trust | None, ask: AskPassphrase) -
     found = signer(path, ask)
     lines = () if trust is None else trust.keys.get(found.public.raw, ())
     if trust is not None and party not in {line.party for line in lines}:
-        whose = lines[0].party if lines else "nobody"
         raise Unproven(
             say(
-                "key {fingerprint} is {whose}'s in {place}, not {party}'s: nothing was signed",
+                "key {fingerprint} is {whose}'s in {place}, not {party}'s: nothing was signed; give the key of {party}, or the party "
+                "whose key it is (--party); where another key counts for you since, name your own trust file: --trust FILE",
                 fingerprint=found.public.fingerprint,
-                whose=whose,
+                whose=plain(lines[0].party) if lines else say("nobody"),
                 place=trust.place,
                 party=party,
             )

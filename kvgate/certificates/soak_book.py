@@ -186,7 +186,17 @@ class SoakBook:
     def write(
         self, event: Event, soak: str, plans: Mapping[str, str], *, after: str | None = None, run: str = ""
     ) -> None:
-        """Write one down, signed where there is a key, and read it back. Raises NotAllowed, Unwritable, Unproven."""
+        """Write one down, signed where there is a key, and read it back.
+
+        Raises NotAllowed for a start that nobody signs: the other party could not count it. Raises Unwritable, Unproven.
+        """
+        if event == "start" and self._signer is None:
+            raise NotAllowed(
+                say(
+                    "nobody would sign the start of this soak: the other party could not count it, and a PASS of G4 after 72 hours could "
+                    "not be certified; give --key FILE and --party NAME (or KVGATE_KEY and KVGATE_PARTY; runbooks/certificates.md)"
+                )
+            )
         for left in range(_TRIES, 0, -1):
             envelope = self._said(event, soak, plans, run)
             head = after if after is not None else envelope[1]

@@ -72,7 +72,7 @@ def certify(
     with contextlib.closing(Ledger.open(ledger, write=False)) as book:
         record = book.run(run)
         folder = find_run(gate_options.Options(record.gate, None, ledger, evidence), record.id)
-        known = signing.trusted(trust)
+        known = signing.in_force(book, record.campaign, trust)
         signer = signing.key_of(key, party, known)
         made = statement_of(book, record, folder, known, valid_days, party, signer)
     envelope = made.sealed().signed_by(signer)
@@ -90,8 +90,10 @@ def certify(
         click.echo(line, err=True)
     click.echo(
         read(
-            "DRAFT, signed by {party}; it opens nothing until the other party co-signs: kvgate cosign {path}",
+            "DRAFT, signed by {party}; it opens nothing until the other party co-signs: "
+            "kvgate cosign {path} --key FILE --party {other} --trust FILE",
             party=party,
+            other=signing.other(party),
             path=str(path),
         ),
         err=True,
@@ -190,7 +192,12 @@ def cosign(
     """Add a party's signature to CERT over the same bytes."""
     read = Reader(language())
     if trust is None:
-        raise NotAllowed(say("whose signature is on it? name your own trust file with --trust (or set KVGATE_TRUST)"))
+        raise NotAllowed(
+            say(
+                "whose signature is on it? name your own trust file with --trust FILE (or KVGATE_TRUST): a line for each party, "
+                "its name before its public key, as in 'vendor ssh-ed25519 AAAA...'"
+            )
+        )
     known = signing.trusted(trust)
     if (kind := _other_kind(cert)) is not None and known is not None:
         deviation.cosign(kind, cert, envelopes.load(cert), key, party, known, ledger, yes)

@@ -64,7 +64,7 @@ def waive(
     clause, _, subject = clause.partition(":")
     with contextlib.closing(Ledger.open(ledger)) as book:
         record = book.run(run)
-        signer = signing.key_of(key, party, signing.trusted(trust))
+        signer = signing.key_of(key, party, signing.in_force(book, record.campaign, trust))
         at = standing.now()
         proposed = waivers.propose(book, record, clause, subject or None, reason, until.date(), at)
         envelope = proposed.signed_by(signer)
@@ -95,7 +95,7 @@ def reopen(
     read = Reader(language())
     with contextlib.closing(Ledger.open(ledger)) as book:
         name = campaign_of(book, campaign)
-        known = signing.trusted(trust)
+        known = signing.in_force(book, name, trust)
         signer = signing.key_of(key, party, known)
         documents = Documents(book, name, known, standing.now())
         stops = standing.read(book, name, documents).stopping()
@@ -138,8 +138,9 @@ def _said(path: Path, party: str, lines: Iterable[str], read: Reader) -> None:
     for line in lines:
         click.echo(line, err=True)
     click.echo(
-        read("DRAFT, signed by {party}; it has no effect until the other party co-signs: kvgate cosign {path}",
-             party=party, path=str(path)),
+        read("DRAFT, signed by {party}; it has no effect until the other party co-signs: "
+             "kvgate cosign {path} --key FILE --party {other} --trust FILE",
+             party=party, other=signing.other(party), path=str(path)),
         err=True,
     )  # fmt: skip
     click.echo(path)

@@ -13,10 +13,11 @@ from typing import Any
 import click
 
 from checks.phrase import say
+from kvgate.campaign import frozen, parties
 from kvgate.certificates import trust as trusts
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import Envelope
-from kvgate.certificates.keys import Signer, signer
+from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import PARTIES, Trust
 from kvgate.cli import speech
 from kvgate.codec import Seal
@@ -50,21 +51,18 @@ def passphrase(path: Path) -> str:
 
 
 def key_of(path: Path, party: str, trust: Trust | None) -> Signer:
-    """Return the signer; with a trust file its key must be that party's. Raises NotAllowed, Unproven."""
-    found = signer(path, passphrase)
-    lines = trust.keys.get(found.public.raw, ()) if trust is not None else ()
-    if trust is not None and party not in {line.party for line in lines}:
-        whose = lines[0].party if lines else "nobody"
-        raise Unproven(
-            say(
-                "key {fingerprint} is {whose}'s in {place}, not {party}'s: nothing was signed",
-                fingerprint=found.public.fingerprint,
-                whose=whose,
-                place=trust.place,
-                party=party,
-            )
-        )
-    return found
+    """Return the signer; where it is known whose keys count, its key must be that party's. Raises NotAllowed, Unproven."""
+    return parties.signer_of(path, party, trust, passphrase)
+
+
+def other(party: str) -> str:
+    """The party whose signature is missing once this one has signed."""
+    return next(one for one in PARTIES if one != party)
+
+
+def in_force(book: Ledger, campaign: str, path: Path | None) -> Trust | None:
+    """Whose keys count where a campaign's run or STOP is signed: the trust file, else those that its first attempt fixed."""
+    return frozen.in_force(book, None, path, campaign).trust
 
 
 def trusted(path: Path | None, revoked: Path | None = None) -> Trust | None:

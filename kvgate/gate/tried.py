@@ -95,6 +95,9 @@ class Tried:
         facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
+        measured = Measured(facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good))
+        if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
+            return measured
         if not rounds and (serials := self._not_permitted(trial)) is not None:
             raise CannotTell(
                 say(
@@ -139,7 +142,7 @@ class Tried:
                     title=trial.title, good=len(facts), why=why,
                 )
             )  # fmt: skip
-        return Measured(facts, voided, tuple(error.phrase for error in failed), tuple(one.around for one in good))
+        return measured
 
     def _wanting(self, trial: Trial[Any], rounds: Sequence[Ended]) -> Phrase | None:
         """Why the last round that was begun is not there, where another one may be made; None: it is there, or all were made."""

@@ -125,6 +125,34 @@ def test_a_key_signs_for_its_own_party_only(passed: Desk, stranger: Keys) -> Non
     assert "is vendor's" in both.stderr
 
 
+def test_without_a_trust_file_the_keys_of_the_first_attempt_say_whose_a_key_is(passed: Desk, stranger: Keys) -> None:
+    key, run, bare = stranger.write(passed.folder / "stranger"), passed.runs[-1], {"KVGATE_TRUST": ""}
+    words = ("--party", "vendor", "-o", passed.certificate)
+    for wrong, whose in ((key, "nobody's"), (passed.folder / "customer", "customer's")):
+        refused = passed.kvgate("certify", run, "--key", wrong, *words, **bare)
+        assert refused.exit_code == 4
+        assert f"is {whose} in the start ticket of run {passed.runs[0]}, not vendor's" in refused.stderr
+        assert not passed.certificate.exists()
+    made = passed.kvgate("certify", run, "--key", passed.folder / "vendor", *words, **bare)
+    assert made.exit_code == 0, made.output
+    assert f"kvgate cosign {passed.certificate} --key FILE --party customer --trust FILE" in made.stderr
+    own = passed.kvgate(
+        "cosign", passed.certificate, "--key", passed.folder / "customer", "--party", "customer", **bare
+    )
+    assert "vendor ssh-ed25519" in own.stderr
+    assert passed.cosign("--yes").exit_code == 0
+
+
+def test_without_a_trust_file_no_stop_is_reopened_or_waived_with_the_key_of_another(stopped: Desk) -> None:
+    bare, key = {"KVGATE_TRUST": ""}, ("--key", stopped.folder / "customer", "--party", "vendor")
+    waived = ("waive", stopped.runs[0], "G1.2.9", "--until", "2026-12-31")
+    for words in (("reopen",), waived):
+        refused = stopped.kvgate(*words, "--reason", "replaced", *key, "-o", stopped.certificate, **bare)
+        assert refused.exit_code == 4
+        assert "is customer's in the start ticket of run" in refused.stderr
+        assert not stopped.certificate.exists()
+
+
 def test_a_locked_key_asks_for_its_passphrase_and_tells_nobody(passed: Desk) -> None:
     passed.vendor.write(passed.folder / "vendor", b"open sesame")
     key = passed.folder / "vendor"

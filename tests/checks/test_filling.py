@@ -70,6 +70,13 @@ def test_random_writes_find_a_file_that_was_written_twice() -> None:
     assert step.must(laid(128 * MIB)) is None
 
 
+def test_what_stands_around_a_load_is_looked_at_in_one_turn_before_and_one_after_it() -> None:
+    trial = on_file("node-01", "/m", "xfs", Pattern(Way.RANDREAD, 4096, 32, 60), 64 * MIB, "S1")
+    assert [[step.name for step in stage] for stage in trial.stages] == [
+        ["mounts", "file", "health before", "idle", "counters before"], ["load"], ["counters after", "health after"],
+    ]  # fmt: skip
+
+
 ROW = " 259 0 nvme0n1 1 0 {read} 0 1 0 {written} 0 0 0 0\n"
 
 

@@ -34,6 +34,22 @@ def test_every_place_can_be_set_in_the_environment(serve: Callable[..., Site], t
     assert "PASS" in shown.stdout
 
 
+def test_a_summary_that_cannot_be_shown_changes_neither_the_decision_nor_the_exit_status(
+    serve: Callable[..., Site], tmp_path: Path
+) -> None:
+    """A plugin that leaves a standard output behind on which nothing can be written: the decision is stored by then."""
+    site = serve()
+    (tmp_path / "mute.py").write_text(
+        "import io, sys\n\nclass Mute(io.StringIO):\n    def write(self, text):\n        raise ValueError('mute')\n\n"
+        "def pytest_sessionfinish():\n    sys.stdout = Mute()\n"
+    )
+    ended = site.gate("-p", "mute", PYTHONPATH=f"{ROOT}:{tmp_path}")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "G1: PASS; its summary cannot be shown" in ended.stderr
+    assert set(outcomes(site.last()).values()) == {"PASS"}
+
+
 def test_every_place_can_be_set_in_pyproject_and_the_command_line_wins(
     serve: Callable[..., Site], tmp_path: Path
 ) -> None:

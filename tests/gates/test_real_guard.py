@@ -211,10 +211,11 @@ def test_a_disk_that_is_swapped_to_or_claimed_by_somebody(disk: Disk) -> None:
 
 def test_a_disk_that_a_program_has_open_without_claiming_it(disk: Disk, tmp_path: Path) -> None:
     """A virtual machine or a database: the kernel lets them open the disk beside everybody else."""
-    before, node = disk.head(), Path(f"/dev/kvgatetest{os.getpid()}")
-    os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
+    before, node, elsewhere = disk.head(), Path(f"/dev/kvgatetest{os.getpid()}"), tmp_path / "block"
+    for one in (node, elsewhere):  # a store of Ceph and a container's volume have their node in a folder of their own
+        os.mknod(one, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
     try:
-        for name in (disk.node, str(node)):
+        for name in (disk.node, str(node), str(elsewhere)):
             program = subprocess.Popen(["sh", "-c", 'exec 3<"$1"; echo open; read -r _', "sh", name], stdin=subprocess.PIPE,
                                        stdout=subprocess.PIPE)  # fmt: skip
             assert program.stdout is not None
@@ -246,6 +247,18 @@ def test_a_disk_that_is_exported_over_the_fabric(disk: Disk) -> None:
     link = disk.root.parent / "by-id"
     link.symlink_to(disk.node)
     (namespace / "device_path").write_text(f"{link}\n")
+    refused(disk.write(), "holder", disk, disk.head())
+
+
+def test_a_disk_whose_controller_is_passed_through_over_the_fabric(disk: Disk) -> None:
+    passed = disk.root / "kernel/config/nvmet/subsystems/nqn.test/passthru"
+    passed.mkdir(parents=True)
+    (disk.folder / "device/dev").write_text("1:5\n")
+    (passed / "device_path").write_text("\n")
+    assert disk.look().refused is None
+    (passed / "device_path").write_text("/dev/null\n")  # 1:3, another controller
+    assert disk.look().refused is None
+    (passed / "device_path").write_text("/dev/zero\n")
     refused(disk.write(), "holder", disk, disk.head())
 
 

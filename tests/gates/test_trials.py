@@ -70,6 +70,12 @@ def test_every_round_gives_a_fact_in_order(evidence: Evidence, tmp_path: Path) -
     assert make(evidence, wanted).measured(wanted).facts == (1, 2, 3)
 
 
+def test_what_stands_around_a_round_is_asked_in_one_go(evidence: Evidence) -> None:
+    """Before, load, after, and that nothing is left: each turn costs a connection its time."""
+    make(evidence, trial(load("echo", "1"), rounds=1))
+    assert len(evidence.batches()) == 4
+
+
 def test_a_trial_wanted_twice_is_made_once(evidence: Evidence, tmp_path: Path) -> None:
     wanted = trial(counting(tmp_path / "n"), rounds=2)
     assert make(evidence, wanted, wanted).measured(wanted).facts == (1, 2)

@@ -1,4 +1,4 @@
-"""A further round that was wanted and is not there: those before it must not pass for all of them."""
+"""A further round that was wanted and is not there: those before it must not pass for all of them, and do not hide what they found."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from checks.files.integrity import Checked, Place, by_blocks, by_sums
+from checks.files.saving import Saved, checkpoint
+from checks.verdict import Outcome
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import replay
 from kvgate.gate.trials import Moment, Trials
 from kvgate.gate.tried import BEGUN, Tried
 from kvgate.transport.local import LocalTransport
+from tests.gates.harness import judge
 from tests.gates.test_trials import counting, load, make, trial
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -60,3 +64,39 @@ def test_rounds_that_are_enough_or_all_that_may_be_made_are_told_whatever_came_a
     assert make(evidence, wanted).measured(wanted).facts == (1, 2, 3, 4, 5)
     evidence.note(BEGUN, trial=wanted.key, id=wanted.id, number=6, mark="kvgate:test-1")
     assert Tried(replay(evidence)).measured(wanted).facts == (1, 2, 3, 4, 5)
+
+
+@pytest.mark.parametrize(("decisive", "told"), [(True, (1,)), (False, None)])
+def test_a_round_that_decides_by_itself_is_told_though_the_next_one_could_not_be(
+    evidence: Evidence, tmp_path: Path, decisive: bool, told: tuple[int, ...] | None
+) -> None:
+    """Data that came back wrong in the first round; the link to the host was lost in the second."""
+    step = load("sh", "-c", f"test ! -e {tmp_path}/n && touch {tmp_path}/n && echo 1")
+    wanted = trial(step, rounds=3, decisive=(lambda found: found == 1) if decisive else None)
+    tried = make(evidence, wanted)
+    if told is None:
+        with pytest.raises(CannotTell):
+            tried.measured(wanted)
+        return
+    measured = tried.measured(wanted)
+    assert measured.facts == told
+    assert len(measured.failed) == 1
+    assert Tried(replay(evidence)).measured(wanted) == measured
+
+
+def test_data_that_came_back_wrong_is_told_though_nothing_else_could_be_measured() -> None:
+    """A checkpoint whose shard is damaged, on a disk whose fio is killed each time: how fast it was nobody knows."""
+    found = judge(("checkpoint-corrupt", "fio-killed"), gate="G2", only=r"G2\.5\.1")
+    assert found.clauses(Outcome.STOP) == {"G2.5.1"}, found.why("G2.5.1")
+    assert judge(("fio-killed",), gate="G2", only=r"G2\.5\.1").clauses(Outcome.UNDECIDED) == {"G2.5.1"}
+
+
+def test_every_load_that_reads_back_what_it_wrote_is_decided_by_one_bad_round() -> None:
+    place = Place("node-01", "/mnt/fx100", "xfs")
+    good, bad = (Checked("node-01", "node-01", 1, 1, wrong, 1) for wrong in ("", "a failed verify"))
+    for one in (by_blocks(place, place, 2**30, 3), by_sums(place, place, 2, 100, 2)):
+        assert one.decisive is not None
+        assert (one.decisive(good), one.decisive(bad)) == (False, True)
+    saving = checkpoint(place, 2, 2**20, 3).decisive
+    assert saving is not None
+    assert [saving(Saved(1, 1.0, wrong)) for wrong in ("", "a failed verify")] == [False, True]

@@ -41,6 +41,11 @@ def differing(rows: Mapping[Place, Mapping[str, Any]], expected: Mapping[Place, 
     return wrong
 
 
+def undecided(row: Mapping[str, Any] | None) -> bool:
+    """Whether there is a verdict, and it leaves it open."""
+    return row is not None and row["outcome"] == "UNDECIDED"
+
+
 def told(row: Mapping[str, Any]) -> str:
     """What was measured, and why not more."""
     return " ".join(str(row[key] or "") for key in ("measured", "note", "reason"))

@@ -180,8 +180,9 @@ def test_records_are_signed_and_a_removed_one_is_noticed(control: Control, tmp_p
             book.write("stop", name, {})
         assert [one.signed for one in book.starts().soaks] == [("customer",), ("customer",)]
         unsigned = SoakBook(ledger, control.inventory, "tester", "0", trust=trusts)
-        unsigned.write("start", "soak-2", {"node-01": "a" * 64})
-        assert [one.signed for one in unsigned.starts().soaks] == [("customer",), ()]
+        with pytest.raises(NotAllowed, match="nobody would sign the start of this soak"):
+            unsigned.write("start", "soak-3", {"node-01": "a" * 64})
+        assert [one.soak for one in unsigned.starts().soaks] == ["soak-1", "soak-2"]
     with contextlib.closing(sqlite3.connect(url)) as bare:
         for (name,) in bare.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             bare.execute(f"DROP TRIGGER {name}")
