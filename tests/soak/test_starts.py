@@ -27,6 +27,7 @@ from kvgate.transport.local import LocalTransport
 from tests.certificates.conftest import Keys
 from tests.gates.soaking import array, node, started
 from tests.invoking import invoked
+from tests.soak.conftest import SIGNER
 from tests.soak.hosted import ask
 from tests.soak.rack import KEYS
 
@@ -204,7 +205,7 @@ def test_a_soak_under_another_campaign_and_inventory_is_known_by_one_part(
     text = text.replace("simulated: true", f"simulated: {str(simulated).lower()}")
     for number in range(1 if part else 2):
         text = text.replace(KEYS[number], f"SHA256:{'C' * 42}{number}").replace(f"00:0{number}", f"07:0{number}")
-    other = SoakBook(book._ledger, reader.parse(text), "tester", "0")
+    other = SoakBook(book._ledger, reader.parse(text), "tester", "0", signer=SIGNER)
     other.write("start", "soak-hidden", {"node-01": "a" * 64})
     other.write("begun", "soak-hidden", {})
     store, new = control.attach(60)  # it is no soak that this rack's hosts would have lost
