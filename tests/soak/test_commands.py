@@ -83,6 +83,8 @@ def states(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_from_start_to_stop(kvgate: Kvgate, rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> None:
+    nothing = kvgate("status")
+    assert (nothing.returncode, "refused: no soak of this rack" in nothing.stderr) == (4, True), "hosts were asked"
     refused = kvgate("start", "--scale", "60")
     assert (refused.returncode, "--allow-load" in refused.stderr) == (4, True)
     unsigned = kvgate("start", "--scale", "60", "--allow-load", signs=False)
@@ -187,6 +189,9 @@ def test_where_systemd_runs_the_worker_is_a_unit_of_it(tmp_path: Path) -> None:
     assert begun["started"]["unit"] == "system"  # type: ignore[index]
     assert begun["started"]["invocation"] == "0123456789abcdef"  # type: ignore[index]
     until(lambda: len(lines(folder)) > 3)
+    (folder / "state.json").write_text("")  # its processes tell what it no longer does
+    found = told("status")["started"]
+    assert (found["unit"], found["invocation"]) == ("system", "0123456789abcdef")  # type: ignore[index]
     ended = told("stop")
     assert ended["exit"]["why"] == "stopped"  # type: ignore[index]
     assert ended["exit"]["invocation"] == "0123456789abcdef"  # type: ignore[index]
