@@ -299,6 +299,12 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         allowed.compare(ledger, session.evidence, session.gate)
     except KvgateError as error:
         session.interrupt(str(error))
+        if isinstance(
+            error, Unwritable
+        ):  # the attempt is counted, and without an end where that could not be written either
+            raise Unwritable(
+                say("{why}; add --only-stale: this attempt is written down already", why=error.phrase)
+            ) from error
         raise
     return Started(
         session, {item for item, _ in prepared.owed}, options=prepared.options, earlier=earlier,

@@ -32,18 +32,22 @@ def read_only(place: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(place)], check=True)
 
 
-@pytest.mark.parametrize("size", ["40k", "200k", "400k", "700k"])
+@pytest.mark.parametrize("size", ["40k", "200k", "400k", "600k", "660k", "700k", "740k"])
 def test_a_full_disk_never_passes(serve: Callable[..., Site], tmp_path: Path, size: str) -> None:
     site = serve()
     with small(tmp_path / "var", size) as var:
-        ended = site.gate("--ledger", f"sqlite:///{var}/kvgate.db", "--evidence", str(var / "evidence"))
-    text = ended.stdout + ended.stderr
+        places = ("--ledger", f"sqlite:///{var}/kvgate.db", "--evidence", str(var / "evidence"))
+        ended = site.gate(*places)
+        text, connections = ended.stdout + ended.stderr, site.connections
+        subprocess.run(["mount", "-o", "remount,size=50m", str(var)], check=True)
+        again = site.gate(*places, *(("--only-stale",) if "--only-stale" in text else ()))  # as it says
+        assert again.returncode == 0, text + again.stdout + again.stderr
     assert ended.returncode in (4, 6), text
     assert "Traceback" not in text
     assert "full" in text or "No space left" in text
     assert "free space there" in text
     if ended.returncode == 4:
-        assert site.connections == 0
+        assert connections == 0
 
 
 def test_a_full_disk_of_evidence_leaves_a_run_that_can_be_taken_up(serve: Callable[..., Site], tmp_path: Path) -> None:
