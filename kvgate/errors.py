@@ -6,6 +6,7 @@
     ├── Refused                 before any host is contacted: exit status 4
     │   ├── BadInput            inventory, acceptance file or overlay; carries every fault with line and column
     │   ├── NotAllowed          option missing, ledger busy
+    │   │   ├── Declined        what the hosts said does not permit it
     │   │   └── OutOfOrder      the campaign does not allow this gate now; carries every reason with what removes it
     │   └── Unproven            a signed document that is malformed, or not signed by those who must sign it
     ├── CannotTell              the question has no answer: UNDECIDED (turned into a verdict at one place: kvgate.gate)
@@ -92,6 +93,10 @@ class BadInput(Refused):
 
 class NotAllowed(Refused):
     """An option, order or state that does not permit the run."""
+
+
+class Declined(NotAllowed):
+    """What hosts said does not permit it: unlike every other refusal it comes after they were asked."""
 
 
 class OutOfOrder(NotAllowed):

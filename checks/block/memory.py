@@ -92,3 +92,14 @@ def stated(memory: ArrayMemory, size: int) -> Phrase:
         "working set {size}, {times:.1f} times the array's memory of {cache}",
         size=shown, times=size / memory.size, cache=cache,
     )  # fmt: skip
+
+
+def at_random(memory: ArrayMemory | None, size: int) -> Phrase | None:
+    """Say how much of reads at random places of ``size`` bytes memory may have answered: as much as it holds of them. None: nothing.
+
+    Reads in order are not answered by what the same pass has driven out; reads at random are.
+    """
+    if memory is None or not memory.size or memory.flushed or memory.holds(size):
+        return None
+    share = 100 * memory.size / size
+    return say("of reads at random up to {share:.0f} percent may have come from that memory", share=share)

@@ -16,7 +16,8 @@ class Start:
     """One soak as the ledger tells it; times in UTC, "" for what was not written down.
 
     ``times``: how often its start was; ``plans``: host -> digest of its plan; ``runs``: runs of G4 that judged it, each with what it
-    came to ("" while it is open); ``signed``: parties that signed every start of it.
+    came to ("" while it is open); ``signed``: parties that signed every start of it; ``under``: the campaign and inventory that it was
+    begun by are others, and it is known by parts of this rack alone.
     """
 
     soak: str
@@ -28,6 +29,7 @@ class Start:
     removed: str = ""
     runs: tuple[tuple[str, str], ...] = ()
     signed: tuple[str, ...] = ()
+    under: str = ""
 
     @property
     def decided(self) -> bool:
@@ -65,6 +67,10 @@ class Starts:
 def fate(one: Start) -> Phrase:
     """What is known of a soak, for people."""
     parts = [_begin(one)]
+    if one.under:
+        parts.append(
+            say("in the name of campaign {campaign}, by another inventory, on parts of this rack", campaign=one.under)
+        )
     if one.stopped:
         parts.append(say("stopped {utc}", utc=_short(one.stopped)))
     if one.removed:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from checks.block import criteria
 from checks.block.criteria import Settling
-from checks.block.memory import beyond, from_its_disks
+from checks.block.memory import at_random, beyond, from_its_disks
 from checks.block.patterns import Pattern, Way
 from checks.block.trials import on_file
 from checks.block.validity import Held
-from checks.phrase import say
+from checks.phrase import beside, say
 from checks.serving import chunk
 from checks.serving.kv import NoOneNumber
 from kvgate.errors import CannotTell
@@ -38,6 +39,12 @@ def working_set(mount, terms):
 def told(mount, terms, verdict):
     """A verdict with what the array's memory leaves open of it."""
     return from_its_disks(verdict, memory(mount.rack, mount), working_set(mount, terms))
+
+
+def told_at_random(mount, terms, verdict):
+    """The same of reads at random places, of which a memory answers what it holds."""
+    found = told(mount, terms, verdict)
+    return replace(found, note=beside(found.note, at_random(memory(mount.rack, mount), working_set(mount, terms))))
 
 
 def kv_block(mount, ask, terms):

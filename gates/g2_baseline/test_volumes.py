@@ -17,6 +17,7 @@ from gates.g2_baseline.loads import (
     reference,
     sequential,
     told,
+    told_at_random,
 )
 
 
@@ -43,7 +44,7 @@ def _kv_reads(mount, ask, measure, terms, decide):
     block = kv_block(mount, ask, terms)
     measured = measure(load(mount, terms, Way.RANDREAD, block.size, terms["depth"]))
     limits = (reference(mount, "read"), terms["share"], held(mount, terms, block.size), terms["least"] * G)
-    decide(chunk.told(told(mount, terms, criteria.carries(measured, *limits)), block))
+    decide(chunk.told(told_at_random(mount, terms, criteria.carries(measured, *limits)), block))
 
 
 @pytest.mark.clause("G2.1.4")

@@ -20,7 +20,7 @@ from kvgate.certificates.ticket import StartTicket
 from kvgate.certificates.trust import Trust, Trusted
 from kvgate.errors import Unproven
 from kvgate.ledger.repository import Ledger
-from kvgate.ledger.rows import RunHandle
+from kvgate.ledger.rows import RunHandle, StoredEnvelope
 
 
 def write(run: RunHandle) -> Envelope:
@@ -34,11 +34,10 @@ def write(run: RunHandle) -> Envelope:
     return statements.write(statements.TICKET, said, [subject])
 
 
-def keep(ledger: Ledger, run: RunHandle, signer: Signer) -> Envelope:
-    """Sign the ticket of a run that is about to start and keep it. Raises Unproven, Unwritable."""
+def sign(run: RunHandle, signer: Signer) -> StoredEnvelope:
+    """Sign the ticket of a run that is being written down, as the ledger keeps it. Raises Unproven."""
     envelope = write(run).signed_by(signer)
-    ledger.keep_envelope(statements.TICKET, run.campaign, envelope.to_bytes(), envelope.digest, run.id)
-    return envelope
+    return StoredEnvelope(statements.TICKET, run.campaign, run.id, envelope.digest, envelope.to_bytes(), run.started)
 
 
 def kept(ledger: Ledger, run: RunHandle) -> Iterator[Envelope]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from checks.phrase import Phrase, joined, say
-from kvgate.certificates.envelope import Envelope, pae
+from kvgate.certificates.envelope import Envelope, Signature, pae
 from kvgate.certificates.trust import PARTIES, Trust, Trusted
 from kvgate.errors import Unproven
 
@@ -46,6 +46,21 @@ class Endorsement:
             )
 
 
+def _unknown(number: int, signature: Signature, trust: Trust) -> Phrase:
+    """Why no key verifies a signature. A key id proves nothing, but one that is known says where to look first."""
+    keyid = printable(signature.keyid) or "-"
+    if any(lines[0].key.fingerprint == signature.keyid for lines in trust.keys.values()):
+        return say(
+            "signature {number} is not over this text by {keyid} of {place}, as it calls itself: the text was changed after it was "
+            "signed, or another key signed; ask for the file as it was signed",
+            number=number, keyid=keyid, place=trust.place,
+        )  # fmt: skip
+    return say(
+        "signature {number} was made by no key of {place} (it calls itself {keyid})",
+        number=number, place=trust.place, keyid=keyid,
+    )  # fmt: skip
+
+
 def weigh(envelope: Envelope, trust: Trust, at: datetime, parties: Collection[str] = PARTIES) -> Endorsement:
     """Weigh every signature at a moment (UTC). Each must be by one trusted key, that counts then, of another party.
 
@@ -61,14 +76,7 @@ def weigh(envelope: Envelope, trust: Trust, at: datetime, parties: Collection[st
     for number, signature in enumerate(envelope.signatures, start=1):
         lines = next((found for found in trust.keys.values() if found[0].key.verifies(signature.sig, message)), None)
         if lines is None:
-            problems.append(
-                say(
-                    "signature {number} was made by no key of {place} (it calls itself {keyid})",
-                    number=number,
-                    place=trust.place,
-                    keyid=printable(signature.keyid) or "-",
-                )
-            )
+            problems.append(_unknown(number, signature, trust))
         elif (flaw := _flaw(lines, trust, at)) is not None:
             problems.append(flaw)
         elif (party := lines[0].party) not in parties:

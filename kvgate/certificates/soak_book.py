@@ -17,8 +17,12 @@ from kvgate.certificates.keys import Signer
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.soak_event import KIND, NONE, Planned, SoakEvent
 from kvgate.certificates.trust import Trust
-from kvgate.errors import KvgateError, NotAllowed, Unproven
+from kvgate.codec import canonical, digest
+from kvgate.errors import BadInput, KvgateError, NotAllowed, Unproven
+from kvgate.inventory import parts
+from kvgate.inventory.parts import Part
 from kvgate.inventory.reader import Inventory
+from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger, now_utc
 from kvgate.ledger.rows import RunRecord
 from kvgate.soak.starts import Event
@@ -59,27 +63,69 @@ def written(ledger: Ledger) -> tuple[list[Written], list[str]]:
     return found, problems
 
 
-def starts(ledger: Ledger, campaign: str, fingerprint: str, trust: Trust | None = None) -> Starts:
-    """All soaks of a campaign, and of the same rack in others; what runs of G4 came to stands as the ledger has it now."""
+@dataclass(frozen=True)
+class _Rack:
+    """By what a soak is known to be of this rack: campaign or inventory, or one part in common under other names."""
+
+    campaign: str
+    fingerprint: str
+    parts: frozenset[str]
+    simulated: bool
+
+    def names(self, said: SoakEvent) -> bool:
+        return self.campaign == said.campaign or self.fingerprint == said.fingerprint
+
+    def shares(self, said: SoakEvent) -> bool:
+        return self.simulated is said.simulated and not self.parts.isdisjoint(said.parts)
+
+    def mine(self, found: Iterable[Written]) -> list[Written]:
+        """Every statement about a soak of this rack."""
+        found = list(found)
+        soaks = {one.said.soak for one in found if self.names(one.said) or self.shares(one.said)}
+        return [one for one in found if one.said.soak in soaks]
+
+    def elsewhere(self, found: Iterable[Written]) -> dict[str, str]:
+        """Soaks that are known by a part alone, with the campaign in whose name they were begun."""
+        found = list(found)
+        named = {one.said.soak for one in found if self.names(one.said)}
+        return {one.said.soak: one.said.campaign for one in found if one.said.soak not in named}
+
+
+def _ordered(inventory: Inventory) -> frozenset[str]:
+    """Digests of the parts that an inventory orders."""
+    try:
+        return _digests(parts.parts(inventory.text))
+    except BadInput:
+        return frozenset()
+
+
+def _digests(found: Iterable[Part]) -> frozenset[str]:
+    return frozenset(digest(canonical(list(one))) for one in found)
+
+
+def starts(ledger: Ledger, campaign: str, inventory: Inventory, trust: Trust | None = None) -> Starts:
+    """All soaks of a campaign, and of the rack of an inventory in others; what runs of G4 came to stands as the ledger has it now."""
     found, problems = written(ledger)
-    mine = [one for one in found if campaign == one.said.campaign or fingerprint == one.said.fingerprint]
-    return Starts(tuple(_folded(ledger, mine, trust)), tuple(problems))
+    rack = _Rack(campaign, inventory.fingerprint, _ordered(inventory), inventory.rack.simulated)
+    return Starts(tuple(_folded(ledger, found, rack, trust)), tuple(problems))
 
 
 def until(ledger: Ledger, run: RunRecord) -> Starts:
     """The soaks that were begun until a run of G4 took the journals of one, which is ``judged``; "" where it took none."""
     found, problems = written(ledger)
-    mine = [one for one in found if run.campaign == one.said.campaign or run.fingerprint == one.said.fingerprint]
+    rack = _Rack(run.campaign, run.fingerprint, _digests(Racks(ledger).of(run)), run.simulated)
+    mine = rack.mine(found)
     took = [place for place, one in enumerate(mine) if (one.said.event, one.said.run) == ("judge", run.id)]
     then = mine[: took[-1] + 1] if took else [one for one in mine if one.said.at <= run.started]
     judged = mine[took[-1]].said.soak if took else ""
-    return Starts(tuple(_folded(ledger, then, None)), tuple(problems), judged)
+    return Starts(tuple(_folded(ledger, then, rack, None)), tuple(problems), judged)
 
 
-def _folded(ledger: Ledger, found: Iterable[Written], trust: Trust | None) -> list[Start]:
+def _folded(ledger: Ledger, found: Iterable[Written], rack: _Rack, trust: Trust | None) -> list[Start]:
     table: dict[str, Start] = {}
     signed: dict[str, set[str]] = {}
-    for one in found:
+    mine = rack.mine(found)
+    for one in mine:
         said = one.said
         now = table.get(said.soak, Start(said.soak, "", 0))
         if said.event == "start":
@@ -97,7 +143,11 @@ def _folded(ledger: Ledger, found: Iterable[Written], trust: Trust | None) -> li
         else:
             now = replace(now, removed=said.at)
         table[said.soak] = now
-    return [replace(one, signed=tuple(sorted(signed.get(one.soak, ())))) for one in table.values()]
+    under = rack.elsewhere(mine)
+    return [
+        replace(one, signed=tuple(sorted(signed.get(one.soak, ()))), under=under.get(one.soak, ""))
+        for one in table.values()
+    ]
 
 
 def _parties(envelope: Envelope, trust: Trust | None) -> set[str]:
@@ -131,12 +181,22 @@ class SoakBook:
 
     def starts(self) -> Starts:
         """All soaks of the rack and its campaign."""
-        return starts(self._ledger, self._inventory.rack.campaign, self._inventory.fingerprint, self._trust)
+        return starts(self._ledger, self._inventory.rack.campaign, self._inventory, self._trust)
 
     def write(
         self, event: Event, soak: str, plans: Mapping[str, str], *, after: str | None = None, run: str = ""
     ) -> None:
-        """Write one down, signed where there is a key, and read it back. Raises NotAllowed, Unwritable, Unproven."""
+        """Write one down, signed where there is a key, and read it back.
+
+        Raises NotAllowed for a start that nobody signs: the other party could not count it. Raises Unwritable, Unproven.
+        """
+        if event == "start" and self._signer is None:
+            raise NotAllowed(
+                say(
+                    "nobody would sign the start of this soak: the other party could not count it, and a PASS of G4 after 72 hours could "
+                    "not be certified; give --key FILE and --party NAME (or KVGATE_KEY and KVGATE_PARTY; runbooks/certificates.md)"
+                )
+            )
         for left in range(_TRIES, 0, -1):
             envelope = self._said(event, soak, plans, run)
             head = after if after is not None else envelope[1]
@@ -162,6 +222,7 @@ class SoakBook:
             campaign=rack.campaign, rack=rack.rack, fingerprint=self._inventory.fingerprint,
             inventory=self._inventory.text_digest, simulated=rack.simulated, soak=soak, event=event,
             plans=tuple(Planned(host=host, plan=plan) for host, plan in sorted(plans.items())), run=run,
+            parts=tuple(sorted(_ordered(self._inventory))) if event == "start" else (),
             sequence=own[-1].said.sequence + 1 if own else 1, previous=previous or NONE, operator=operator, machine=machine,
             version=version, at=now_utc(),
         )  # fmt: skip

@@ -25,7 +25,10 @@ class Planned(Part):
 
 
 class SoakEvent(Part):
-    """``start``, ``begun`` (all hosts were seen to run it), ``stop``, ``remove``, ``judge`` (by the run ``run``)."""
+    """``start``, ``begun`` (all hosts were seen to run it), ``stop``, ``remove``, ``judge`` (by the run ``run``).
+
+    ``parts`` (of a start): digests of the parts that the inventory orders, so that the rack is known under another inventory too.
+    """
 
     campaign: Word
     rack: Word
@@ -35,6 +38,7 @@ class SoakEvent(Part):
     soak: Word
     event: Literal["start", "begun", "stop", "remove", "judge"]
     plans: tuple[Planned, ...]
+    parts: tuple[Hex, ...] = ()
     run: Literal[""] | Annotated[StrictStr, Field(min_length=1, max_length=512)] = ""
     sequence: Annotated[StrictInt, Field(ge=1)]
     previous: Hex

@@ -18,7 +18,7 @@ from kvgate.cli import options, signing, soak_signing, speech
 from kvgate.cli.soak_run import run
 from kvgate.cli.soak_samples import samples
 from kvgate.cli.soak_schedule import schedule
-from kvgate.errors import NotAllowed, Unwritable
+from kvgate.errors import Declined, NotAllowed, Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
@@ -60,8 +60,13 @@ def _control(inventory: Path, soaks: Path) -> Iterator[Control]:
 @contextlib.contextmanager
 def _beside(rack: Inventory, soaks: Path, book: Book | None) -> Iterator[Control]:
     transport = transport_for(rack)
+    control = Control(rack, transport, soaks, book)
     try:
-        yield Control(rack, transport, soaks, book)
+        yield control
+    except NotAllowed as error:
+        if not control.asked:
+            raise
+        raise Declined(error.phrase) from error
     finally:
         transport.close()
 

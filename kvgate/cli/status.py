@@ -53,7 +53,7 @@ def status(inventory: Path | None, campaign: str | None, trust: Path | None, led
         found = overview(
             _campaign(book, name, rack, documents), rack.rack, _agreement(book, name, named), documents.at,
             trusted=force.trust is not None, problems=tuple(documents.problems), changed=force.changed, loud=force.loud,
-            starts=soak_book.starts(book, name, rack.fingerprint, force.trust),
+            starts=soak_book.starts(book, name, rack, force.trust),
         )  # fmt: skip
     if as_json:
         click.echo(json.dumps(shown.as_json(found, Reader(language())), ensure_ascii=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.gate.session import GateSession
     from kvgate.ledger.chain import Parties
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle, RunRecord, SeenRow
+    from kvgate.ledger.rows import RunHandle, RunRecord, SeenRow, StoredEnvelope
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,13 @@ class Allowed:
         session.loud = self.loud
         session.before, session.elsewhere, session.recognised = self.before, self.elsewhere, self.recognised
 
-    def sign(self, ledger: Ledger, run: RunHandle) -> None:
-        """Sign the start ticket, where a key is configured. Raises Unproven, Unwritable."""
-        if self.signer is not None:
-            from kvgate.campaign import tickets
+    def sign(self) -> Callable[[RunHandle], StoredEnvelope] | None:
+        """What signs the start ticket of the run that is written down; None where no key is configured."""
+        if self.signer is None:
+            return None
+        from kvgate.campaign import tickets
 
-            tickets.keep(ledger, run, self.signer)
+        return partial(tickets.sign, signer=self.signer)
 
     def compare(self, ledger: Ledger, evidence: Evidence, gate: str) -> None:
         """Take what the gate before measured into the evidence of a gate that compares with it. Raises Unwritable."""

@@ -292,9 +292,9 @@ def _anew(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
         simulated=prepared.inventory.rack.simulated,
         after=allowed.head[0],
         parties=allowed.parties,
+        signed=allowed.sign(),
     )
     try:
-        allowed.sign(ledger, session.run)
         session.evidence = _evidence(prepared, session.run)
         allowed.compare(ledger, session.evidence, session.gate)
     except KvgateError as error:

@@ -48,5 +48,5 @@ def _start(row: Mapping[str, object]) -> Start:
     return Start(
         str(row["soak"]), str(row["started"]), times, {str(host): str(plan) for host, plan in plans.items()},
         str(row["begun"]), str(row["stopped"]), str(row["removed"]), tuple((str(run), str(came)) for run, came in runs),
-        tuple(map(str, signed)),
+        tuple(map(str, signed)), str(row.get("under", "")),
     )  # fmt: skip

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 
 from sqlalchemy import Connection, insert, select
 
@@ -10,7 +11,9 @@ from checks.decision import Owed
 from checks.phrase import say
 from kvgate.codec import digest
 from kvgate.errors import NotAllowed
+from kvgate.ledger import envelopes
 from kvgate.ledger.models import AcceptanceRevision, Campaign, DecisionEntry, InventorySnapshot, OwedRow, Run
+from kvgate.ledger.rows import RunHandle, RunRecord, StoredEnvelope
 
 
 def alone(connection: Connection, name: str, after: int) -> None:
@@ -83,3 +86,16 @@ def owed(connection: Connection, run: str, items: Sequence[Owed]) -> None:
         for place, item in enumerate(items)
     ]
     connection.execute(insert(OwedRow), rows)
+
+
+def ticket(
+    connection: Connection, campaign_id: int, found: RunRecord, signed: Callable[[RunHandle], StoredEnvelope] | None
+) -> None:
+    """Keep the signed start ticket of the run, where it gets one."""
+    if signed is not None:
+        envelopes.keep(connection, campaign_id, signed(handle(found)))
+
+
+def handle(found: RunRecord) -> RunHandle:
+    """What was fixed of a run before it looked."""
+    return RunHandle(**{field.name: getattr(found, field.name) for field in fields(RunHandle)})

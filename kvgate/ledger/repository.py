@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -85,12 +84,13 @@ class Ledger:
         simulated: bool,
         after: int | None = None,
         parties: chain.Parties | None = None,
+        signed: Callable[[RunHandle], StoredEnvelope] | None = None,
     ) -> RunHandle:
         """Write down, before anything is asked, what a new attempt goes by and what it owes.
 
-        ``after`` is the entry of the decision log up to which the attempt was allowed: nothing of the campaign may have been
-        decided since, and no attempt of it may be open. ``parties`` are the keys that
-        count. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable.
+        ``after`` is the entry of the decision log up to which it was allowed: nothing of the campaign may have been decided
+        since, no attempt be open. ``parties`` are the keys that count. ``signed`` writes the start ticket: both are kept or
+        neither. Raises ValueError when nothing is owed or something twice, NotAllowed, Unwritable, and what ``signed`` raises.
         """
         if not owed or len(set(owed)) != len(owed):
             raise ValueError("a run must owe something, and nothing twice")
@@ -121,8 +121,8 @@ class Ledger:
             }  # fmt: skip
             connection.execute(insert(Run), row)
             begin.owed(connection, name, owed)
-        found = self.run(name)
-        return RunHandle(**{field.name: getattr(found, field.name) for field in fields(RunHandle)})
+            begin.ticket(connection, campaign_id, queries.run(connection, name)[0], signed)
+        return begin.handle(self.run(name))
 
     def record(self, run: RunHandle, rows: Sequence[VerdictRow], *, judgement: int = 1) -> None:
         """Add verdicts, all or none; one given again is a new row and the newest counts. Rows of another judgement re-judge.

@@ -10,7 +10,7 @@ from typing import IO
 from checks.acceptance import Clause
 from checks.phrase import Phrase
 from kvgate.campaign import commands
-from kvgate.errors import BadInput, CannotTell, OutOfOrder, Refused
+from kvgate.errors import BadInput, CannotTell, Declined, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
 from kvgate.gate.earlier import Earlier, answers_kept
 from kvgate.gate.judged import Judged
@@ -35,6 +35,8 @@ def refusal(error: Refused) -> str:
         head = read("refused before any host was contacted; {gate} may not start:", gate=error.gate)
         reasons = (f"  {read.phrase(why)}\n    {read('do: ')}{read.phrase(do)}" for why, do in error.reasons)
         return "\n".join([head, *reasons])
+    if isinstance(error, Declined):
+        return read("refused: {reason}", reason=error.phrase)
     return read("refused before any host was contacted: {reason}", reason=error.phrase)
 
 

@@ -53,6 +53,7 @@ class Control:
 
     def __init__(self, inventory: Inventory, transport: Transport, root: Path, book: Book | None = None) -> None:
         self.inventory, self.transport, self.root, self.book = inventory, transport, root, book
+        self.asked = False  # whether any host was
         self.hosts = tuple(soaked(inventory.rack))
         soak = inventory.rack.soak
         self.place = Place(soak.folder if soak is not None else None)
@@ -331,6 +332,7 @@ class Control:
         return sorted(told, key=lambda one: self.hosts.index(one.host))
 
     def _ask(self, commands: Mapping[str, Command]) -> Iterator[tuple[str, Answer | CannotTell]]:
+        self.asked = True
         for batch in self.transport.each({host: [command] for host, command in commands.items()}):
             yield batch.host, batch.answers[commands[batch.host].key]
 
@@ -346,7 +348,7 @@ def elapsed(found: Mapping[str, Any]) -> float | None:
     origin = found.get("origin")
     if not isinstance(origin, Mapping) or not origin or found.get("boot") != origin.get("boot"):
         return None
-    return (float(found["mono"]) - float(origin["mono"])) * float(found["scale"])
+    return max(0.0, float(found["mono"]) - float(origin["mono"])) * float(found["scale"])
 
 
 def described(told: Told) -> Phrase:

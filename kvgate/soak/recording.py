@@ -52,7 +52,7 @@ class Begins:
 
     def gone(self, there: Collection[str]) -> None:
         """Raises NotAllowed where a soak that ran is on no host any more and nobody wrote down its end."""
-        for one in self._starts.soaks[-1:]:
+        for one in _own(self._starts.soaks)[-1:]:
             if one.open and one.begun and not one.runs and one.soak not in there:
                 raise NotAllowed(
                     say(
@@ -70,7 +70,12 @@ def left(book: Book, there: Collection[str]) -> str | None:
 
 
 def _left(soaks: Sequence[Start], there: Collection[str]) -> str | None:
-    return next((one.soak for one in soaks[-1:] if one.open and not one.begun and one.soak not in there), None)
+    return next((one.soak for one in _own(soaks)[-1:] if one.open and not one.begun and one.soak not in there), None)
+
+
+def _own(soaks: Sequence[Start]) -> list[Start]:
+    """Less those of other campaigns and inventories: they may stand on other hosts."""
+    return [one for one in soaks if not one.under]
 
 
 def begun(book: Book, soak: str) -> None:

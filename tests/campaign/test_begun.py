@@ -73,8 +73,9 @@ def test_the_same_rack_under_another_name_counts_its_soaks_too(site: Site) -> No
     renamed = Site(
         site.folder, site.vendor, site.customer, text=site.text.replace(site.inventory.rack.campaign, "renamed")
     )
-    SoakBook(site.ledger, renamed.inventory, "tester", "0").write("start", "soak-1", {})
-    SoakBook(site.ledger, renamed.inventory, "tester", "0").write("stop", "soak-1", {})
+    book = SoakBook(site.ledger, renamed.inventory, "tester", "0", signer=site.vendor.signer)
+    book.write("start", "soak-1", {})
+    book.write("stop", "soak-1", {})
     run = site.run("G1")
     assert [one.soak for one in until(site.ledger, run).abandoned("-")] == ["soak-1"]
     assert site.ledger.envelopes(kind=statements.TICKET)

@@ -41,7 +41,8 @@ class Soaked:
 
     def soak(self, verb: str, *words: str) -> dict[str, Any]:
         places = ("--inventory", str(self.site.inventory), "--soaks", str(self.site.folder / "soaks"))
-        done = self.site.kvgate("soak", verb, "--json", *places, *words)
+        signed = self.site.by("vendor") if verb == "start" else ()
+        done = self.site.kvgate("soak", verb, "--json", *places, *words, *signed)
         assert done.stdout, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found

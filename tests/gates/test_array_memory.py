@@ -53,6 +53,15 @@ def test_each_verdict_on_the_array_says_how_it_stands_to_its_memory(cache: str, 
         assert whole in str(verdict.note), clause
 
 
+def test_reads_at_random_say_how_much_of_them_memory_may_have_answered() -> None:
+    """Half of a working set of twice the memory lies in it: such reads may be up to twice as fast as the disks."""
+    said = "of reads at random up to 50 percent may have come from that memory"
+    found = of_the_array("size: 64 GB", "G2.1.2", "G2.1.4", "G2.1.6", "G2.1.14")
+    assert {clause for clause, verdict in found.items() if said in str(verdict.note)} == {"G2.1.4", "G2.1.6", "G2.1.14"}
+    for cache in ("size: 0 B", "size: 64 GB, flushed: true"):
+        assert "at random" not in str(of_the_array(cache, "G2.1.4")["G2.1.4"].note)
+
+
 def test_where_the_order_tells_nothing_of_the_memory_nothing_that_was_met_passes() -> None:
     found = of_the_array("")
     assert found.keys() == set(CLAUSES)

@@ -66,3 +66,16 @@ def test_only_g4_takes_it_over(tmp_path: Path, gate: str) -> None:
     assert session.evidence is not None
     assert bool(session.evidence.notes(arrival.ACCEPTED)) is (gate == "G4")
     session.evidence.close()
+
+
+def test_what_shows_damage_is_asked_again_and_what_a_soak_itself_changes_is_not() -> None:
+    left_out = set(agreement().acceptance.clauses["G4.4.5"].limits["left_out"].value)
+    clauses = {name: one for name, one in agreement().acceptance.clauses.items() if name.startswith("G1.")}
+    assert left_out <= clauses.keys()
+    logged = {"gpu.xid_ras_log", "host.mce", "pcie.aer.log", "nfs.server_responding"}  # G4.2.8 reads each record
+    new_or_idle = {
+        "nvme.smart.wear", "nvme.smart.temperature_idle", "nvme.namespace.no_leftover", "gpu.temperature", "gpu.throttle",
+        "gpu.memory.free",
+    }  # fmt: skip
+    other = {clauses[name].check for name in left_out} - logged - new_or_idle
+    assert {name for name in other if "log" not in name.split(".") and not name.endswith("_in_log")} == set()

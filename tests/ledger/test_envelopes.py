@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy.exc import DBAPIError
 
+from checks.phrase import say
 from kvgate.errors import Unwritable
-from kvgate.ledger.repository import Ledger
+from kvgate.ledger.repository import Ledger, RunHandle, StoredEnvelope
 from tests.ledger.sample import begin, tamper
 
 DRAFT, FINAL = b'{"one": 1}\n', b'{"two": \x00\xff}\n'
@@ -22,6 +23,20 @@ def test_a_draft_and_its_successor_stand_beside_each_other(ledger: Ledger) -> No
     assert [one.digest for one in ledger.envelopes(kind="waiver")] == ["e" * 64]
     assert [one.campaign for one in ledger.envelopes()] == ["fx100", "fx100", "other"]
     assert ledger.envelopes(campaign="other", run=run.id) == []
+
+
+def test_an_attempt_stands_with_its_signed_ticket_or_not_at_all(ledger: Ledger) -> None:
+    """A disk that fills between the two left an attempt that nobody could certify, and that refused the next."""
+
+    def full(run: RunHandle) -> StoredEnvelope:
+        raise Unwritable(say("full at {run}", run=run.id))
+
+    with pytest.raises(Unwritable, match="full at"):
+        begin(ledger, signed=full)
+    assert (ledger.runs(), ledger.envelopes()) == ([], [])
+    run = begin(ledger, signed=lambda made: StoredEnvelope("ticket", "fx100", made.id, made.ticket_digest, DRAFT))
+    assert (run.seq, run.attempt) == (1, 1)
+    assert [(one.run, one.digest, one.content) for one in ledger.envelopes()] == [(run.id, run.ticket_digest, DRAFT)]
 
 
 def test_the_same_bytes_again_add_nothing(ledger: Ledger) -> None:

@@ -75,7 +75,8 @@ class RackSite(Site):
 
     def soak_command(self, *words: str) -> list[str]:
         place = ("--inventory", str(self.inventory), "--soaks", str(self.soaks))
-        return [sys.executable, "-m", "kvgate", "soak", *words, *place]
+        signed = _signed("vendor") if words[0] == "start" else ()
+        return [sys.executable, "-m", "kvgate", "soak", *words, *place, *signed]
 
     def rows(self) -> Rows:
         """Every verdict of the last run."""

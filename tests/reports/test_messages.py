@@ -132,6 +132,19 @@ def test_no_chinese_sentence_is_written_with_half_width_marks() -> None:
     assert not wrong
 
 
+def test_one_thing_has_one_name_in_chinese() -> None:
+    """A rack, a start ticket, a gate and a co-signature had two or three, some of them in one output."""
+    others = {
+        "机架": "机柜",
+        "启动票据": "开始票据",
+        "启动单": "开始票据",
+        "副署": "会签",
+        "共签": "会签",
+        "门禁": "关卡",
+    }
+    assert not [(other, name, text) for text in catalogue().values() for other, name in others.items() if other in text]
+
+
 def test_every_fault_of_the_lab_is_named_in_both_languages() -> None:
     assert set(chinese()) == set(every()), "lab/faults/chinese.yaml"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from kvgate.certificates.soak_book import SoakBook
 from kvgate.inventory import reader
@@ -16,8 +17,12 @@ from kvgate.ledger.repository import Ledger
 from kvgate.soak.control import Control
 from kvgate.soak.store import Store
 from kvgate.transport.local import LocalTransport
+from tests.certificates.conftest import Keys
 from tests.soak.hosted import ask
 from tests.soak.rack import inventory
+
+#: Who signs what is written down of soaks here.
+SIGNER = Keys(Ed25519PrivateKey.generate()).signer
 
 
 @pytest.fixture
@@ -35,7 +40,7 @@ def book(tmp_path: Path, hosts: Path) -> Iterator[SoakBook]:
     file = tmp_path / "rack.yaml"
     file.write_text(inventory(hosts))
     with contextlib.closing(Ledger.open(f"sqlite:///{tmp_path / 'kvgate.db'}")) as ledger:
-        yield SoakBook(ledger, reader.read(file), "tester", "0")
+        yield SoakBook(ledger, reader.read(file), "tester", "0", signer=SIGNER)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from checks.soak.arrival import Arrived
 from checks.soak.facts import HostSoak
 from checks.verdict import Verdict
 from kvgate import agreement as agreements
@@ -42,7 +43,10 @@ def judged() -> list[dict[str, str]]:
     for item, thing in owed(clauses, rack, "G4"):
         given: list[Verdict] = []
         terms = {name: limit.value for name, limit in clauses.clauses[item.clause].limits.items()}
-        known: dict[str, Any] = {"soak": lambda host: soaks()[host], "terms": terms, "decide": given.append}
+        known: dict[str, Any] = {
+            "soak": lambda host: soaks()[host], "terms": terms, "decide": given.append,
+            "starts": lambda: None, "arrival": lambda left_out: Arrived({}),  # no ledger and no G1 was kept with it
+        }  # fmt: skip
         body = bodies(GATES["G4"])[item.clause]
         body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
         [one] = given

@@ -11,9 +11,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from kvgate.certificates.trust import PARTIES
 from kvgate.inventory import reader
 from kvgate.soak.store import Copy, Store
+from tests.certificates.conftest import Keys
 from tests.soak.hosted import ask, until
 from tests.soak.rack import inventory
 from tests.transport.server import USER, Sshd, fingerprint, make_key
@@ -40,6 +43,8 @@ def rack(tmp_path: Path) -> Iterator[tuple[Path, tuple[Sshd, Sshd]]]:
             for at, key in enumerate(keys)
         )
         ports, prints = (servers[0].port, servers[1].port), (fingerprint(keys[0]), fingerprint(keys[1]))
+        for party in PARTIES:
+            Keys(Ed25519PrivateKey.generate()).write(tmp_path / party)
         file = tmp_path / "rack.yaml"
         file.write_text(inventory(base, ports=ports, keys=prints, login=f"user: {USER}, identity: {user}"))
         yield file, (servers[0], servers[1])
@@ -49,7 +54,9 @@ def rack(tmp_path: Path) -> Iterator[tuple[Path, tuple[Sshd, Sshd]]]:
 
 @pytest.fixture
 def kvgate(rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> Kvgate:
-    def run(verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+    key = tmp_path / "customer"
+
+    def run(verb: str, *words: str, signs: bool = True) -> subprocess.CompletedProcess[str]:
         argv = [
             sys.executable,
             "-m",
@@ -63,7 +70,10 @@ def kvgate(rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> Kvgate:
             str(tmp_path / "soaks"),
         ]
         said_in = {"LC_ALL": "C", "KVGATE_LANG": "en", "KVGATE_LEDGER": f"sqlite:///{tmp_path / 'kvgate.db'}"}
-        return subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, **said_in})
+        signed = {"KVGATE_KEY": str(key), "KVGATE_PARTY": "customer"} if signs else {}
+        return subprocess.run(
+            argv, capture_output=True, text=True, check=False, env={**os.environ, **said_in, **signed}
+        )
 
     return run
 
@@ -73,11 +83,16 @@ def states(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_from_start_to_stop(kvgate: Kvgate, rack: tuple[Path, tuple[Sshd, Sshd]], tmp_path: Path) -> None:
+    nothing = kvgate("status")
+    assert (nothing.returncode, "refused: no soak of this rack" in nothing.stderr) == (4, True), "hosts were asked"
     refused = kvgate("start", "--scale", "60")
     assert (refused.returncode, "--allow-load" in refused.stderr) == (4, True)
+    unsigned = kvgate("start", "--scale", "60", "--allow-load", signs=False)
+    assert (unsigned.returncode, "nobody would sign the start of this soak" in unsigned.stderr) == (4, True)
+    assert not list((tmp_path / "hosts").glob("*/*"))
     first = kvgate("start", "--scale", "60", "--allow-load", "--json")
     assert (first.returncode, json.loads(first.stdout)["new"]) == (0, True), first.stderr
-    again = json.loads(kvgate("start", "--scale", "60", "--allow-load", "--json").stdout)
+    again = json.loads(kvgate("start", "--scale", "60", "--allow-load", "--json", signs=False).stdout)
     assert again["new"] is False
     assert [host["did"] for host in again["hosts"]] == ["attached", "attached"]
     assert again["scale"] == 60
@@ -174,6 +189,9 @@ def test_where_systemd_runs_the_worker_is_a_unit_of_it(tmp_path: Path) -> None:
     assert begun["started"]["unit"] == "system"  # type: ignore[index]
     assert begun["started"]["invocation"] == "0123456789abcdef"  # type: ignore[index]
     until(lambda: len(lines(folder)) > 3)
+    (folder / "state.json").write_text("")  # its processes tell what it no longer does
+    found = told("status")["started"]
+    assert (found["unit"], found["invocation"]) == ("system", "0123456789abcdef")  # type: ignore[index]
     ended = told("stop")
     assert ended["exit"]["why"] == "stopped"  # type: ignore[index]
     assert ended["exit"]["invocation"] == "0123456789abcdef"  # type: ignore[index]

@@ -22,6 +22,7 @@ from kvgate.ledger.repository import Ledger
 from kvgate.soak.control import Control, described
 from kvgate.soak.store import Copy, Store
 from kvgate.transport.local import LocalTransport
+from tests.soak.conftest import SIGNER
 from tests.soak.hosted import ask, kill, until
 
 HOSTS = ("array-a", "node-01")
@@ -258,7 +259,7 @@ def test_of_two_that_start_at_once_by_two_ledgers_one_runs_and_the_other_is_told
     control: Control, hosts: Path, tmp_path: Path
 ) -> None:
     with contextlib.closing(Ledger.open(f"sqlite:///{tmp_path / 'other.db'}")) as ledger:
-        book = SoakBook(ledger, control.inventory, "somebody else", "0")
+        book = SoakBook(ledger, control.inventory, "somebody else", "0", signer=SIGNER)
         _race(control, Control(control.inventory, LocalTransport(), tmp_path / "other-laptop", book), hosts)
 
 

@@ -19,6 +19,7 @@ from kvgate.certificates.soak_book import SoakBook, written
 from kvgate.errors import NotAllowed
 from kvgate.gate import starts as kept
 from kvgate.gate.soaks import gather
+from kvgate.inventory import reader
 from kvgate.ledger.repository import Ledger
 from kvgate.soak.control import Control
 from kvgate.soak.store import Store
@@ -26,7 +27,9 @@ from kvgate.transport.local import LocalTransport
 from tests.certificates.conftest import Keys
 from tests.gates.soaking import array, node, started
 from tests.invoking import invoked
+from tests.soak.conftest import SIGNER
 from tests.soak.hosted import ask
+from tests.soak.rack import KEYS
 
 HOSTS = ("array-a", "node-01")
 
@@ -178,8 +181,9 @@ def test_records_are_signed_and_a_removed_one_is_noticed(control: Control, tmp_p
             book.write("stop", name, {})
         assert [one.signed for one in book.starts().soaks] == [("customer",), ("customer",)]
         unsigned = SoakBook(ledger, control.inventory, "tester", "0", trust=trusts)
-        unsigned.write("start", "soak-2", {"node-01": "a" * 64})
-        assert [one.signed for one in unsigned.starts().soaks] == [("customer",), ()]
+        with pytest.raises(NotAllowed, match="nobody would sign the start of this soak"):
+            unsigned.write("start", "soak-3", {"node-01": "a" * 64})
+        assert [one.soak for one in unsigned.starts().soaks] == ["soak-1", "soak-2"]
     with contextlib.closing(sqlite3.connect(url)) as bare:
         for (name,) in bare.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             bare.execute(f"DROP TRIGGER {name}")
@@ -189,6 +193,29 @@ def test_records_are_signed_and_a_removed_one_is_noticed(control: Control, tmp_p
         _, problems = written(ledger)
     assert len(problems) == 1
     assert "one was taken out or changed" in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "simulated", "known"), [(True, True, True), (False, True, False), (True, False, False)]
+)
+def test_a_soak_under_another_campaign_and_inventory_is_known_by_one_part(
+    control: Control, book: SoakBook, part: bool, simulated: bool, known: bool
+) -> None:
+    text = control.inventory.text.replace("campaign: soak-test", "campaign: trial")
+    text = text.replace("simulated: true", f"simulated: {str(simulated).lower()}")
+    for number in range(1 if part else 2):
+        text = text.replace(KEYS[number], f"SHA256:{'C' * 42}{number}").replace(f"00:0{number}", f"07:0{number}")
+    other = SoakBook(book._ledger, reader.parse(text), "tester", "0", signer=SIGNER)
+    other.write("start", "soak-hidden", {"node-01": "a" * 64})
+    other.write("begun", "soak-hidden", {})
+    store, new = control.attach(60)  # it is no soak that this rack's hosts would have lost
+    assert new
+    other.write("stop", "soak-hidden", {})
+    found = book.starts().abandoned(store.soak)
+    assert [one.soak for one in found] == (["soak-hidden"] if known else [])
+    if known:
+        assert "in the name of campaign trial, by another inventory, on parts of this rack" in str(fate(found[0]))
+        assert found[0].stopped
 
 
 def test_a_gate_that_starts_a_soak_writes_it_down(control: Control, book: SoakBook) -> None:

@@ -81,7 +81,9 @@ def _found(folder: Path, boot: str) -> dict[str, Any]:
             words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
             begun = started(pid)
             if begun is not None and wanted in words and b"run" in words:
-                return {"pid": pid, "start": begun, "boot": boot, "unit": "process"}
+                told = dict(one.partition(b"=")[::2] for one in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"))
+                own = {"unit": told.get(b"KVGATE_SOAK_UNIT", b"process"), "invocation": told.get(b"INVOCATION_ID", b"")}
+                return {"pid": pid, "start": begun, "boot": boot, **{key: os.fsdecode(one) for key, one in own.items()}}
     return {}
 
 
