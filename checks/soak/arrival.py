@@ -51,7 +51,11 @@ def as_it_arrived(found: Arrived, soaks: Mapping[str, HostSoak]) -> Verdict:
         return Verdict.undecided(say("no clause of G1 was asked again"), required)
     if untold:
         return Verdict.undecided(_named(found, untold), required, measured)
-    return Verdict.of(True, measured, required, quantities=quantities)
+    same = [
+        place for place, was in found.accepted.items() if place in found.now and found.now[place].outcome.value == was
+    ]
+    note = say("accepted then, and now: {what}", what=_named(found, same)) if same else None
+    return Verdict.of(True, measured, required, note=note, quantities=quantities)
 
 
 def _named(found: Arrived, places: list[Place]) -> Phrase:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,9 +119,17 @@ def _counts(verdicts: Sequence[tuple[Owed, Verdict]], read: Reader) -> str:
     return read("; ").join(told)
 
 
+def run_on(lines: Iterable[str], read: Reader) -> str:
+    """Several lines as one: what a line with a colon announces follows it without another mark."""
+    told = ""
+    for line in map(str.strip, lines):
+        mark = "" if not told or told.endswith("：") else " " if told.endswith(":") else read("; ")
+        told += f"{mark}{line}"
+    return told
+
+
 def _basis(session: GateSession, read: Reader) -> Iterator[tuple[str, str]]:
-    said = list(basis.agreed(session.agreement, read))
-    yield read("agreement"), read("; ").join(line.strip() for line in said)
+    yield read("agreement"), run_on(basis.agreed(session.agreement, read), read)
     owed = [item for item, judged in session.judged.items() if judged.basis == "declared"]
     if people := list(basis.declared(owed, session.inventory.rack, read)):
         yield read("declared"), read("; ").join(line.strip() for line in people[1:])

@@ -34,7 +34,10 @@ def test_what_cannot_be_told_now_leaves_it_undecided() -> None:
 
 
 def test_what_was_accepted_as_it_is_changes_nothing_and_a_change_for_the_worse_does() -> None:
-    assert as_it_arrived(Arrived({HELD: BAD, OTHER: GOOD}, {HELD: "STOP"}), SOAKS).outcome is Outcome.PASS
+    found = as_it_arrived(Arrived({HELD: BAD, OTHER: GOOD}, {HELD: "STOP"}), SOAKS)
+    assert found.outcome is Outcome.PASS
+    assert str(found.note) == "accepted then, and now: G1.2.4 on node-01/S1: another firmware", "it may have got worse"
+    assert as_it_arrived(Arrived({HELD: GOOD}, {HELD: "STOP"}), SOAKS).note is None
     assert as_it_arrived(Arrived({HELD: UNTOLD}, {HELD: "UNDECIDED"}), SOAKS).outcome is Outcome.PASS
     assert as_it_arrived(Arrived({HELD: BAD}, {HELD: "UNDECIDED"}), SOAKS).outcome is Outcome.STOP
 

@@ -22,6 +22,7 @@ from kvgate.gate.tried import Tried
 from kvgate.reports import sections
 from kvgate.reports.charts import lines
 from kvgate.reports.messages import Reader
+from kvgate.reports.page import run_on
 from kvgate.reports.sections import volumes
 from kvgate.reports.sections.section import Section
 from lab.rack import build
@@ -111,3 +112,11 @@ def test_loads_without_a_chart_say_what_each_round_came_to(evidence: Evidence) -
     assert model[1] == "3"
     assert model[2].count(" GB/s, ") == 3
     assert "verify failed" in saved[2]
+
+
+def test_what_a_line_announces_follows_its_colon_without_another_mark() -> None:
+    lines = ["by the agreement 12", "2 terms differ:", "  G1.2.9 errors: 0 -> 1", "  G4.4.5 clause: a -> -"]
+    assert run_on(lines, Reader("en")) == (
+        "by the agreement 12; 2 terms differ: G1.2.9 errors: 0 -> 1; G4.4.5 clause: a -> -"
+    )
+    assert run_on(["依据 12", "有 1 处不同：", "  G4.4.5"], Reader("zh")) == "依据 12；有 1 处不同：G4.4.5"
