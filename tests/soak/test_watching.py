@@ -12,7 +12,7 @@ from rich.console import Console
 
 from kvgate.errors import Unreachable
 from kvgate.reports.watching import View
-from kvgate.soak.control import Told
+from kvgate.soak.control import Told, elapsed
 from kvgate.soak.glance import Glance
 from kvgate.soak.reckoning import Reckoned, Reckoning
 from kvgate.soak.store import Store
@@ -168,3 +168,9 @@ def test_each_arm_has_its_own_latency() -> None:
 def test_what_somebody_should_look_at_stands_below(store: Store, one: Told, said: str) -> None:
     lay(store, TEXTS[0])
     assert said in " ".join(drawn(store, one, 200, TEXTS[0]).split())
+
+
+def test_a_host_whose_clock_was_read_a_moment_before_the_begin_has_passed_nothing_yet() -> None:
+    told = {"origin": {"boot": "b", "mono": 10.0004}, "boot": "b", "mono": 10.0, "scale": 20_000}
+    assert elapsed(told) == 0
+    assert elapsed({**told, "mono": 11.0004}) == 20_000
