@@ -83,7 +83,7 @@ class Site:
         return path
 
     def gate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.call(self.command(*arguments), **environment)
+        return self.call(self.command(*arguments), **environment)  # type: ignore[arg-type]
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -96,11 +96,11 @@ class Site:
         )
 
     def pytest(self, *arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.call([sys.executable, "-m", "pytest", "-q", *arguments], cwd, **environment)
+        return self.call([sys.executable, "-m", "pytest", "-q", *arguments], cwd, **environment)  # type: ignore[arg-type]
 
     def kvgate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         places = {"KVGATE_LEDGER": self.ledger, "KVGATE_EVIDENCE": str(self.evidence)}
-        return self.call([sys.executable, "-m", "kvgate", *arguments], **{**places, **environment})
+        return self.call([sys.executable, "-m", "kvgate", *arguments], **{**places, **environment})  # type: ignore[arg-type]
 
     def call(
         self, command: Sequence[str], cwd: Path = ROOT, limit: float = 150, **environment: str

@@ -12,15 +12,17 @@ from checks.verdict import Verdict
 from kvgate import agreement as agreements
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
-from kvgate.gate import soaks
 from kvgate.gate.answers import Answers
 from kvgate.gate.options import GATES
 from kvgate.gate.soaked import Soaked
+from kvgate.gate.soaks import Journals
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
+from kvgate.soak.control import Control
 from lab.vm.rack import Rack
 from tests.gates.harness import bodies
+from tests.rack.computer import held_up
 
 
 def collected(rack: Rack, root: Path, evidence: Path) -> Soaked:
@@ -28,10 +30,16 @@ def collected(rack: Rack, root: Path, evidence: Path) -> Soaked:
     inventory = reader.read(rack.inventory)
     transport = transport_for(inventory)
     try:
-        journals, trouble = soaks.gather(inventory, transport, root, allow_load=False)
+        control = Control(inventory, transport, root)
+        store = control.found()
+        assert store is not None, "no soak lies on the rack"
+        told = control.collect(store)
     finally:
         transport.close()
-    assert journals is not None, trouble
+    if wanting := [str(one.error) for one in told if one.error is not None]:
+        held_up(wanting)
+        raise AssertionError(wanting)
+    journals = Journals(store)
     found = Soaked(Answers(Evidence.create(evidence, "soaked", {"gate": "G4"})))
     for host in inventory.rack.hosts:
         found.keep(host, journals(host))

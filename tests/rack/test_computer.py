@@ -62,27 +62,27 @@ def test_an_error_speaks_of_the_computer_or_of_what_was_tested(
     assert found is None if why is None else why in str(found)
 
 
-def _failed(error: Exception) -> tuple[pytest.TestReport, Exception]:
+def _failed() -> pytest.TestReport:
     where = ("tests/rack/test_x.py", 3, "test_x")
-    return pytest.TestReport("x", where, {}, "failed", "E", "call"), error
+    return pytest.TestReport("x", where, {}, "failed", "E", "call")
 
 
 @pytest.mark.usefixtures("short")
 def test_in_the_short_form_the_one_is_skipped_and_the_other_fails(tmp_path: Path) -> None:
     for error, outcome in ((TooSlow("a minute"), "skipped"), (AssertionError("wrong"), "failed")):
-        report, _ = _failed(error)
+        report = _failed()
         excused(report, error, Rack.of(tmp_path))
         assert report.outcome == outcome
-    report, error = _failed(TooSlow("a minute"))
-    excused(report, error, Rack.of(tmp_path))
+    report = _failed()
+    excused(report, TooSlow("a minute"), Rack.of(tmp_path))
     why = "Skipped: this computer is too slow for the virtual rack now: a minute"
     assert report.longrepr == ("tests/rack/test_x.py", 4, why)
 
 
 def test_in_the_long_form_nothing_is_excused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computer, "SHORT_FORM", False)
-    report, error = _failed(TooSlow("a minute"))
-    excused(report, error, Rack.of(tmp_path))
+    report = _failed()
+    excused(report, TooSlow("a minute"), Rack.of(tmp_path))
     assert report.outcome == "failed"
     held_up(["node: fio did not end within 9 s"])
     upset({("G1.3.9", "node"): "found STOP"}, STARVED, lambda place: place[0])

@@ -41,7 +41,7 @@ def test_both_arms_read_their_kv_from_the_block_devices_they_should(
     terms = (
         agreements.read(rack.inventory.parent / (inventory.rack.acceptance or "")).acceptance.clauses["G3.2.2"].limits
     )
-    held = limits({name: limit.value for name, limit in terms.items()}, where)
+    held = limits({name: limit.value for name, limit in terms.items()}, where)  # type: ignore[misc]
     trial = trials.paired(where, 2)
     transport, watch = transport_for(inventory), transport_for(inventory)
     try:

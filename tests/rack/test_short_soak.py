@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from checks.verdict import Outcome, Verdict
+from lab.vm.machine import Machine
 from lab.vm.rack import Rack
 from tests.rack.computer import TooSlow, held_up, until, upset
 from tests.rack.conftest import SHORT
@@ -69,8 +70,12 @@ def test_a_soak_of_minutes_ends_by_itself_and_is_read(rack: Rack, tmp_path: Path
     upset(wrong, EXPECTED.starved, lambda place: str(place[0]))
     assert not wrong
     for machine in rack.machines():
-        left = partial(machine.ssh, "systemctl list-units --no-legend --plain 'kvgate-*'; pgrep -a fio")
-        until(lambda left=left: not left().stdout.strip(), 60, partial(machine.ssh, "true", 120), "nothing is left")
+        until(partial(_nothing_left, machine), 60, partial(machine.ssh, "true", 120), "nothing is left")
+
+
+def _nothing_left(machine: Machine) -> bool:
+    """Neither a unit nor a load of it."""
+    return not machine.ssh("systemctl list-units --no-legend --plain 'kvgate-*'; pgrep -a fio").stdout.strip()
 
 
 def _row(verdict: Verdict) -> dict[str, str]:
