@@ -181,10 +181,12 @@ def _enter(config: pytest.Config, gate: str) -> None:
     from kvgate.gate import selection
     from kvgate.gate.start import prepare
     from kvgate.gate_run import GateRun
+    from kvgate.reports.messages import refuse_unknown
 
     if config.getoption("setuponly", False) or config.getoption("setupplan", False):
         raise Refused(say("a gate has no set-up to show: --plan shows what would be asked, and asks nothing"))
     gate_options.refuse_unknown_environment()
+    refuse_unknown()
     if signals.catch(_farewell()):
         config.add_cleanup(signals.release)  # the process may go on after the run: it did not begin as a gate
     prepared = prepare(_options(config, gate))

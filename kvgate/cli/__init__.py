@@ -14,7 +14,7 @@ import click
 
 from kvgate.cli import speech
 from kvgate.errors import KvgateError, Refused, Unproven, because
-from kvgate.reports.messages import Reader, language
+from kvgate.reports.messages import Reader, language, refuse_unknown
 
 #: Command -> the module that holds it; loaded when it is called, so that none pays for the others' imports.
 _WHERE = {
@@ -78,6 +78,7 @@ class _Group(click.Group):
         speech.listen(args)
         spoken = speech.translated(self, Reader(language()))
         with _told():
+            refuse_unknown()
             return click.Group.make_context(spoken, info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checks.phrase import Phrase
+from checks.phrase import Phrase, say
+from kvgate.errors import NotAllowed
 from kvgate.reports.units import UNITS
 from kvgate.reports.words import WORDS
 
@@ -27,6 +28,15 @@ def language(wanted: str | None = None, environment: Mapping[str, str] = os.envi
         if value:
             return "zh" if value.lower().startswith("zh") else "en"
     return "en"
+
+
+def refuse_unknown(environment: Mapping[str, str] = os.environ) -> None:
+    """Raise NotAllowed for a KVGATE_LANG that is no language of kvgate's: somebody asked for it, and would be answered in another."""
+    value = environment.get("KVGATE_LANG", "")
+    if value and not value.lower().startswith(LANGUAGES):
+        raise NotAllowed(
+            say("found KVGATE_LANG={value}, wanted one of {known}", value=value, known=", ".join(LANGUAGES))
+        )
 
 
 def speak(lang: str) -> None:

@@ -16,6 +16,7 @@ from kvgate.reports.messages import Reader
 from tests.cli.conftest import ROOT, Kvgate
 from tests.cli.test_bad_arguments import command
 from tests.cli.test_shell import commands
+from tests.invoking import invoked
 
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
@@ -86,3 +87,12 @@ def test_what_click_says_is_what_the_catalogue_has() -> None:
         assert phrase.template.replace("\n", "\\n").replace("\t", "\\t") in said, phrase.template
     for text in click_words.IN_NUMBERS:
         assert text in said, text
+
+
+def test_a_language_that_kvgate_does_not_speak_is_refused_by_name() -> None:
+    for value in ("de", "fr_FR.UTF-8"):
+        told = invoked("parse", env={"KVGATE_LANG": value})
+        assert told.exit_code == 4
+        assert f"found KVGATE_LANG={value}, wanted one of en, zh" in told.stderr
+    for value in ("", "en", "zh_CN.UTF-8", "ZH"):
+        assert invoked("parse", "--help", env={"KVGATE_LANG": value}).exit_code == 0
