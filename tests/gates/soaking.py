@@ -80,7 +80,7 @@ def arrived(fault: str = "") -> Arrived:
     found = harness.judge((fault,) if fault else (), "rocm", 1).verdicts
     return Arrived({
         item[:2]: verdict for item, verdict in found.items()
-        if item.blocking and clauses[item.clause].answer == "measured" and item.clause not in left_out
+        if item.blocking and clauses[item.clause].answer == "measured" and item.clause not in left_out  # type: ignore[operator]
     })  # fmt: skip
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from checks.decision import Owed
 from checks.soak.facts import HostSoak
@@ -22,7 +24,11 @@ from kvgate.inventory.subjects import owed
 from kvgate.soak.control import Control
 from lab.vm.rack import Rack
 from tests.gates.harness import bodies
+from tests.gates.soaking import started
 from tests.rack.computer import held_up
+
+#: What a clause of G4 asks for beside its subject.
+ASKED = ("soak", "starts", "arrival", "terms", "decide")
 
 
 def collected(rack: Rack, root: Path, evidence: Path) -> Soaked:
@@ -46,6 +52,10 @@ def collected(rack: Rack, root: Path, evidence: Path) -> Soaked:
     return found
 
 
+def _arrival(left_out: Collection[str]) -> NoReturn:
+    raise CannotTell("G1 is not asked again here")
+
+
 def judged(rack: Rack, found: Soaked) -> dict[Owed, Verdict]:
     """Verdict of every clause of G4 on every subject, by this rack's agreement."""
     ordered = reader.read(rack.inventory).rack
@@ -58,10 +68,13 @@ def judged(rack: Rack, found: Soaked) -> dict[Owed, Verdict]:
         def soak(host: str) -> HostSoak:
             return found.host(host)
 
-        known: dict[str, Any] = {"soak": soak, "terms": terms, "decide": given.append}
+        hosts = {host: found.host(host) for host in ordered.hosts}
+        known: dict[str, Any] = dict(
+            zip(ASKED, (soak, partial(started, hosts), _arrival, terms, given.append), strict=True)
+        )
         body = bodies(GATES["G4"])[item.clause]
         try:
-            body(**{name: known.get(name, thing) for name in inspect.signature(body).parameters})
+            body(**{name: thing if name == thing.kind else known[name] for name in inspect.signature(body).parameters})
         except CannotTell as error:
             given.append(Verdict.undecided(error.phrase))
         (verdicts[item],) = given

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import struct
 from pathlib import Path
 
 import pytest
 
 from kvgate import agreement as agreements
+from kvgate.gate.options import GATES
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
 from lab.vm import inventory, order
@@ -16,7 +18,9 @@ from lab.vm.machine import Machine
 from lab.vm.qmp import ask
 from lab.vm.rack import NoRack, Rack
 from lab.vm.timeserver import reply
+from tests.gates.harness import bodies
 from tests.rack.expected import EXPECTED
+from tests.rack.soaked import ASKED
 
 LAB = Path(__file__).parents[2] / "lab" / "vm"
 KEYS = {name: f"SHA256:{letter * 43}" for name, letter in (("array", "a"), ("node", "b"))}
@@ -48,6 +52,12 @@ def test_every_expectation_is_about_something_that_the_rack_owes(written: Path) 
     assert EXPECTED.healthy.keys() | EXPECTED.soaked.keys() <= due
     assert EXPECTED.unsteady.keys() | EXPECTED.starved.keys() <= {clause for clause, _ in due}
     assert all(len(why.split()) >= 2 for why in (*EXPECTED.unsteady.values(), *EXPECTED.starved.values()))
+
+
+def test_every_clause_of_g4_asks_for_nothing_that_the_rack_does_not_give() -> None:
+    clauses = agreements.read().acceptance.clauses
+    for name, body in bodies(GATES["G4"]).items():
+        assert set(inspect.signature(body).parameters) <= {*ASKED, clauses[name].subject.value}, name
 
 
 def test_every_fault_says_what_must_come_of_it(written: Path) -> None:
