@@ -93,6 +93,9 @@ FOUND = {
     "result": {"statement": "it says FAILED and PASS"},
     "revision": {"basis": "another revision of the agreement"},
     "run": {"statement": "its subjects are not", "ticket": "has run", "evidence": "of run", "attempts": "has no run"},
+    "soaks": {
+        "statement": "predicate.soaks.0"
+    },  # of G4; what a list says is held to the ledger below and in campaign/test_begun
     "simulated": {"origin": "the certificate does not say so"},
     "start_ticket": {"ticket": "the payload of the start ticket is not"},
     "started": {"ticket": "has started", "basis": "another start:"},
@@ -165,15 +168,22 @@ def test_no_verdict_says_anything_that_was_not_so(sound: Sound, name: str) -> No
     told(found_wrong(sound, change), FOUND_THERE[name])
 
 
-@pytest.mark.parametrize("name", ["overlaid", "hosts", "attempts"])
+@pytest.mark.parametrize("name", ["overlaid", "hosts", "attempts", "soaks"])
 def test_nothing_is_left_out_or_added(sound: Sound, name: str) -> None:
-    invented = {"clause": "G1.2.9", "what": "media_errors", "before": "0", "after": "7", "origin": "contract"}
+    invented = {
+        "overlaid": {"clause": "G1.2.9", "what": "media_errors", "before": "0", "after": "7", "origin": "contract"},
+        "soaks": {
+            "soak": "soak-1", "judged": False, "started": "2026-01-01T00:00:00.000000Z", "times": 1, "stopped": "", "removed": "",
+            "runs": [],
+        },
+    }  # fmt: skip
 
     def change(statement: dict[str, Any]) -> None:
         predicate = statement["predicate"]
-        predicate[name] = [invented] if name == "overlaid" else predicate[name][1:]
+        predicate[name] = [invented[name]] if name in invented else predicate[name][1:]
 
-    assert {"overlaid": "basis", "hosts": "hosts", "attempts": "attempts"}[name] in found_wrong(sound, change)
+    by = {"overlaid": "basis", "hosts": "hosts", "attempts": "attempts", "soaks": "attempts"}
+    assert by[name] in found_wrong(sound, change)
 
 
 def test_an_erased_attempt_is_found_by_evidence_and_by_ledger(sound: Sound) -> None:
