@@ -71,7 +71,19 @@ def ask(kvgate: Kvgate, stored: Stored, serve: Callable[..., Any], tmp_path: Pat
         key, cert, trust = tmp_path / "vendor", tmp_path / "certificate.json", tmp_path / "allowed_signers"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "Li Wei", "-f", key], check=True)
         trust.write_text(f"vendor {key.with_suffix('.pub').read_text()}")
-        words = ("--key", key, "--party", "vendor", "-o", cert, *stored.words, "--evidence", stored.var / "evidence")
+        words = (
+            "--key",
+            key,
+            "--party",
+            "vendor",
+            "--trust",
+            trust,
+            "-o",
+            cert,
+            *stored.words,
+            "--evidence",
+            stored.var / "evidence",
+        )
         assert kvgate("certify", stored.run, *words).exit_code == 0
         return told("verify", cert, "--trust", trust)
 
