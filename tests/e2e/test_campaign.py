@@ -209,9 +209,8 @@ def test_a_key_given_to_a_run_begun_unsigned_is_said_at_once_to_be_of_no_use(sig
     assert ended.returncode == 0, ended.stderr
     (line,) = [line for line in ended.stderr.splitlines() if "not signed" in line]
     assert "no key can sign it afterwards" in line
-    assert (
-        f"close it (kvgate close {run} --reason '...') and begin anew: pytest -m G1 --inventory FILE --key FILE" in line
-    )
+    assert f"run {run} was begun" in line
+    assert "begin anew, without --only-stale: pytest -m G1 --inventory FILE --key FILE --party NAME" in line
     assert "to sign its start ticket" not in line
 
 
