@@ -92,7 +92,7 @@ test-rack: rack ## the gates, the faults and a soak on the virtual rack (two hou
 	KVGATE_RACK=1 KVGATE_RACK_RESUME=$(RESUME) $(RUN) pytest -q tests/rack; status=$$?; echo "kvgate: var/test-rack/report.md says what came of each part"; exit $$status
 
 test-rack-short: rack ## G1, the timer and a soak of some minutes on the virtual rack: what CI runs where it can
-	KVGATE_RACK=short $(RUN) pytest -q tests/rack
+	KVGATE_RACK=short KVGATE_RACK_RESUME=$(RESUME) $(RUN) pytest -q tests/rack
 
 bench/.venv/.installed: bench/requirements.txt
 	@echo "kvgate: setting up bench/.venv with what kvgate is measured against"

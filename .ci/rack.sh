@@ -1,6 +1,6 @@
 #!/bin/sh
 # CI: the virtual rack in its short form (G1, a timer, a soak of two minutes), where this machine can: else why not, and no failure.
-# What the rack says wrongly fails; that a machine has no packages, cannot build or start it in time, or is too slow, does not.
+# What the rack says wrongly twice fails; that a machine has no packages, cannot build or start it in time, or is too slow, does not.
 # The first word, if any, is when all of it is over, in seconds since the epoch: no step runs beyond that.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -34,9 +34,17 @@ trap 'make rack-down' EXIT
 trap 'exit 130' INT TERM
 timed 420 make rack || skip "the machines did not start in time (status $?; 124 is the time)"
 took machines
+late() { [ "$1" = 124 ] || [ "$1" = 137 ]; }
 timed 1200 make test-rack-short
 status=$?
 took tests
-[ "$status" != 124 ] && [ "$status" != 137 ] || skip "the short form did not end in time"
+if [ "$status" != 0 ] && ! late "$status"; then
+    echo "rack: once more what did not pass: emulated machines may stand still at any moment, and what is wrong is so twice"
+    timed 720 make test-rack-short RESUME=1
+    again=$?
+    took "tests once more"
+    late "$again" || status=$again # without time for a second look the first one counts
+fi
+! late "$status" || skip "the short form did not end in time"
 cat var/test-rack/report.md
 exit "$status"

@@ -76,6 +76,19 @@ def test_what_the_rack_says_is_what_the_step_says(tmp_path: Path, status: int) -
     assert said[-2:] == ["the page", "made rack-down"]
 
 
+@pytest.mark.parametrize(("first", "second", "ended"), [(1, 0, 0), (1, 2, 2), (1, 124, 1), (1, 137, 1), (124, 0, 0)])
+def test_what_failed_is_looked_at_once_more_and_fails_twice_or_not(
+    tmp_path: Path, first: int, second: int, ended: int
+) -> None:
+    (tmp_path / "checkout" / "var" / "test-rack").mkdir(parents=True)
+    (tmp_path / "checkout" / "var" / "test-rack" / "report.md").write_text("the page\n")
+    make = f'echo "made $*"; [ "$*" != test-rack-short ] || exit {first}; [ "$*" != "test-rack-short RESUME=1" ] || exit {second}'
+    status, said = step(tmp_path, awk=ENOUGH, make=make)
+    assert status == ended
+    assert ("made test-rack-short RESUME=1" in said) is (first == 1)
+    assert said[-1] == "made rack-down"
+
+
 #: `timeout` as the step calls it, which says the limit it was given.
 LIMITED = 'echo "limit $2"; shift 2; exec "$@"'
 
