@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from checks.phrase import say
 from checks.verdict import Verdict
 from kvgate.agreement import Agreement
-from kvgate.codec import canonical, parse_object
-from kvgate.errors import DECLARABLE, CannotTell, Damaged, Unsupported
+from kvgate.errors import DECLARABLE, CannotTell, Unsupported
 from kvgate.evidence.store import Evidence
-from kvgate.gate import options
+from kvgate.gate import noted, options
 from kvgate.gate.ask import Asked, Rehearsal, Rehearsed
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.rehearsal import dry
@@ -42,22 +41,16 @@ def keep(evidence: Evidence, ledger: Ledger, run: RunRecord) -> None:
         for item, row in ledger.recorded(run).items()
         if row.verdict.outcome.value != "PASS"
     ]
-    evidence.note(ACCEPTED, gate=run.gate, run=run.id, count=len(rows), rows=canonical({"accepted": rows}).encode())
+    noted.keep(evidence, ACCEPTED, {"accepted": rows}, gate=run.gate, run=run.id, count=len(rows))
 
 
 def accepted(evidence: Evidence) -> dict[tuple[str, str], str]:
     """What was no PASS then, by clause and subject. Raises Damaged."""
-    notes = evidence.notes(ACCEPTED)
-    if not notes:
-        return {}
-    try:
-        raw = notes[-1]["rows"]
-        listed = parse_object(raw if isinstance(raw, bytes) else b"")["accepted"]
-        if not isinstance(listed, list):
-            raise TypeError("accepted is no list")
-        return {(str(row[0]), str(row[1])): str(row[2]) for row in listed}
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Damaged(f"what of G1 was accepted, in evidence {evidence.path}, cannot be read: {error}") from error
+
+    def places(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+        return {(str(row[0]), str(row[1])): str(row[2]) for row in noted.rows(document, "accepted")}
+
+    return noted.read(evidence, ACCEPTED, "what of G1 was accepted", places) or {}
 
 
 @cache

@@ -200,14 +200,8 @@ class Rehearsal:
         return _Hole()
 
 
-@dataclass
-class Informed(Rehearsal):
-    """A rehearsal on the answers that are there by now: a load that follows from facts is noted as they make it.
-
-    Without ``answers``, as in a plan, no fact can be told.
-    """
-
-    answers: Answers | None = None
+class Facts:
+    """The three ways of a gate test to read facts, by one: ``_fact``."""
 
     def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
         """Read one fact. Raises CannotTell."""
@@ -225,6 +219,19 @@ class Informed(Rehearsal):
     def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
         """Read one fact of every host. Raises CannotTell."""
         return {host: self._fact(host, probe) for host in hosts}
+
+    def _fact(self, host: str, probe: Probe[Any]) -> Any:
+        raise NotImplementedError
+
+
+@dataclass
+class Informed(Facts, Rehearsal):
+    """A rehearsal on the answers that are there by now: a load that follows from facts is noted as they make it.
+
+    Without ``answers``, as in a plan, no fact can be told.
+    """
+
+    answers: Answers | None = None
 
     def _fact(self, host: str, probe: Probe[Any]) -> Any:
         if self.answers is None:

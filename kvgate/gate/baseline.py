@@ -6,12 +6,12 @@ Only the run that opens this gate counts: certified by both parties, on this rac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checks.verdict import Verdict
-from kvgate.codec import canonical, parse_object, verdict_from_json, verdict_to_json
-from kvgate.errors import Damaged
+from kvgate.codec import verdict_from_json, verdict_to_json
 from kvgate.evidence.store import Evidence
+from kvgate.gate import noted
 
 if TYPE_CHECKING:  # the database is loaded when a run begins
     from kvgate.ledger.repository import Ledger
@@ -30,9 +30,9 @@ def keep(evidence: Evidence, ledger: Ledger, run: RunRecord) -> None:
         return
     recorded = ledger.recorded(run).items()
     rows = [[*item[:2], verdict_to_json(row.verdict)] for item, row in recorded if row.verdict.quantities]
-    evidence.note(
-        BASELINE, gate=run.gate, run=run.id, campaign=run.campaign, ticket=run.ticket_digest, count=len(rows),
-        rows=canonical({"verdicts": rows}).encode(),
+    noted.keep(
+        evidence, BASELINE, {"verdicts": rows}, gate=run.gate, run=run.id, campaign=run.campaign, ticket=run.ticket_digest,
+        count=len(rows),
     )  # fmt: skip
 
 
@@ -51,14 +51,8 @@ class Baseline:
 
 
 def _read(evidence: Evidence) -> Mapping[tuple[str, str], Verdict]:
-    notes = evidence.notes(BASELINE)
-    if not notes:
-        return {}
-    try:
-        raw = notes[-1]["rows"]
-        listed = parse_object(raw if isinstance(raw, bytes) else b"")["verdicts"]
-        if not isinstance(listed, list):
-            raise TypeError(f"verdicts is {type(listed).__name__}, wanted a list")
+    def verdicts(document: Mapping[str, Any]) -> Mapping[tuple[str, str], Verdict]:
+        listed = noted.rows(document, "verdicts")
         return {(str(row[0]), str(row[1])): verdict_from_json(row[2]) for row in listed}
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Damaged(f"the baseline in evidence {evidence.path} cannot be read: {error}") from error
+
+    return noted.read(evidence, BASELINE, "the baseline", verdicts) or {}

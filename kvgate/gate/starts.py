@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from typing import Any
 
 from checks.soak.attempts import Start, Starts
-from kvgate.codec import canonical, parse_object
-from kvgate.errors import Damaged
 from kvgate.evidence.store import Evidence
+from kvgate.gate import noted
 
 #: Kind of the journal line that holds the list.
 STARTS = "soak-starts"
@@ -17,23 +17,17 @@ STARTS = "soak-starts"
 def keep(evidence: Evidence, starts: Starts) -> None:
     """Take the list into the evidence; of several the newest counts. Raises Unwritable."""
     told = {"soaks": [asdict(one) for one in starts.soaks], "problems": list(starts.problems), "judged": starts.judged}
-    evidence.note(STARTS, count=len(starts.soaks), rows=canonical(told).encode())
+    noted.keep(evidence, STARTS, told, count=len(starts.soaks))
 
 
 def kept(evidence: Evidence | None) -> Starts | None:
     """The list as the evidence has it; None where a run kept none. Raises Damaged."""
-    notes = evidence.notes(STARTS) if evidence is not None else []
-    if evidence is None or not notes:
-        return None
-    try:
-        raw = notes[-1]["rows"]
-        told = parse_object(raw if isinstance(raw, bytes) else b"")
-        soaks, problems = told["soaks"], told["problems"]
-        if not isinstance(soaks, list) or not isinstance(problems, list):
-            raise TypeError("soaks or problems is no list")
-        return Starts(tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise Damaged(f"the starts of soaks in evidence {evidence.path} cannot be read: {error}") from error
+    return None if evidence is None else noted.read(evidence, STARTS, "the starts of soaks", _starts)
+
+
+def _starts(told: Mapping[str, Any]) -> Starts:
+    soaks, problems = noted.rows(told, "soaks"), noted.rows(told, "problems")
+    return Starts(tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]))
 
 
 def _start(row: Mapping[str, object]) -> Start:

@@ -83,7 +83,7 @@ class Site:
         return path
 
     def gate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.call(self.command(*arguments), **environment)  # type: ignore[arg-type]
+        return self.started(self.command(*arguments), environment)
 
     def start(self, *arguments: str, **environment: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -96,15 +96,21 @@ class Site:
         )
 
     def pytest(self, *arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
-        return self.call([sys.executable, "-m", "pytest", "-q", *arguments], cwd, **environment)  # type: ignore[arg-type]
+        return self.started([sys.executable, "-m", "pytest", "-q", *arguments], environment, cwd)
 
     def kvgate(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         places = {"KVGATE_LEDGER": self.ledger, "KVGATE_EVIDENCE": str(self.evidence)}
-        return self.call([sys.executable, "-m", "kvgate", *arguments], **{**places, **environment})  # type: ignore[arg-type]
+        return self.started([sys.executable, "-m", "kvgate", *arguments], {**places, **environment})
 
     def call(
         self, command: Sequence[str], cwd: Path = ROOT, limit: float = 150, **environment: str
     ) -> subprocess.CompletedProcess[str]:
+        return self.started(command, environment, cwd, limit)
+
+    def started(
+        self, command: Sequence[str], environment: Mapping[str, str], cwd: Path = ROOT, limit: float = 150
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command to its end, with this site's environment and what else is named."""
         env = self.environment(**environment)
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=limit)
 

@@ -26,6 +26,7 @@ from kvgate.agreement import Agreement
 from kvgate.errors import DECLARABLE, CannotTell, DeviceAbsent
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
+from kvgate.gate.ask import Facts
 from kvgate.gate.options import GATES
 from kvgate.gate.reading import read
 from kvgate.gate.trials import Trials
@@ -67,7 +68,7 @@ class Virtual:
 
 
 @dataclass
-class Direct:
+class Direct(Facts):
     """The ``ask`` fixture on virtual hosts. First and second sample are told apart by how often a machine was asked."""
 
     hosts: dict[str, VirtualHost]
@@ -77,22 +78,8 @@ class Direct:
     folder: TemporaryDirectory[str] | None = None
     done: set[tuple[str, bool]] = field(default_factory=set)  # trials that were made, without and with a rule for more
 
-    def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
-        try:
-            return self._fact(host, probe)
-        except CannotTell:
-            if otherwise is None:
-                raise
-            return self._fact(host, otherwise)
-
-    def all(self, host: str, *probes: Probe[Any]) -> tuple[Any, ...]:
-        return tuple(self._fact(host, probe) for probe in probes)
-
     def twice(self, host: str, probe: Probe[Any]) -> Interval[Any]:
         return Interval(self._fact(host, probe, 1), self._fact(host, probe, 2), 2.0)
-
-    def each(self, hosts: Sequence[str], probe: Probe[Any]) -> dict[str, Any]:
-        return {host: self._fact(host, probe) for host in hosts}
 
     def measure(self, trial: Trial[Any]) -> Any:
         if self.trials is None:

@@ -83,14 +83,19 @@ def test_a_member_of_an_array_while_it_runs_and_after_it_was_stopped(disk: Disk,
     assert b"\xfc\x4e\x2b\xa9" in disk.head()
 
 
-def test_a_disk_below_a_target_of_the_device_mapper(disk: Disk) -> None:
-    needs("dmsetup")
-    made("dmsetup", "create", "kvgatetest", "--table", f"0 100000 linear {disk.node} 0")
+def held_below(disk: Disk, by: str, *target: str) -> None:
+    """Held while the device mapper has that target on it, and free again without."""
+    made("dmsetup", "create", "kvgatetest", *target)
     try:
-        held(disk, "dm")
+        held(disk, by)
     finally:
         run("dmsetup", "remove", "kvgatetest", check=False)
     assert disk.known().look().refused is None
+
+
+def test_a_disk_below_a_target_of_the_device_mapper(disk: Disk) -> None:
+    needs("dmsetup")
+    held_below(disk, "dm", "--table", f"0 100000 linear {disk.node} 0")
 
 
 def test_a_disk_that_is_a_path_of_multipathd(disk: Disk) -> None:
@@ -99,12 +104,7 @@ def test_a_disk_that_is_a_path_of_multipathd(disk: Disk) -> None:
     number = Path(disk.folder / "dev").read_text().strip()
     sectors = run("blockdev", "--getsz", disk.node).stdout.strip()
     table = f"0 {sectors} multipath 0 0 1 1 round-robin 0 1 1 {number} 1000"
-    made("dmsetup", "create", "kvgatetest", "--uuid", MULTIPATH, "--table", table)
-    try:
-        held(disk, "multipath")
-    finally:
-        run("dmsetup", "remove", "kvgatetest", check=False)
-    assert disk.known().look().refused is None
+    held_below(disk, "multipath", "--uuid", MULTIPATH, "--table", table)
 
 
 def test_a_physical_volume_that_lvm_made_until_it_is_none_again(disk: Disk) -> None:
@@ -137,8 +137,10 @@ def test_a_physical_volume_that_a_running_volume_stands_on(disk: Disk) -> None:
 def test_a_target_of_the_device_mapper_is_no_disk_by_either_of_its_names(disk: Disk) -> None:
     """/dev/dm-77 and the link that udev makes to it: a volume or a multipath device is never what is written raw."""
     node, link = Path("/dev/dm-77"), Path("/dev/mapper/kvgatetest")
-    if not link.parent.is_dir() or node.exists():
-        pytest.skip("this machine has no folder /dev/mapper, or a target 77")
+    if not link.parent.is_dir():
+        pytest.skip("this machine has no folder /dev/mapper to link a target in")
+    if node.exists():
+        pytest.skip("this machine has a target /dev/dm-77 of its own, which is not taken away")
     os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
     try:
         disk.folder.rename(disk.folder.parent / node.name)

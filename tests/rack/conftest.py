@@ -61,14 +61,18 @@ def note(request: pytest.FixtureRequest) -> list[str]:
     return request.node.stash.setdefault(_NOTES, [])  # type: ignore[no-any-return]
 
 
+def _uses_rack(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and "rack" in item.fixturenames
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     """Write down what came of each test on the rack as soon as it is known."""
     outcome = yield
     report = outcome.get_result()  # type: ignore[attr-defined]
-    if "rack" in item.fixturenames:  # type: ignore[attr-defined]
+    if _uses_rack(item):
         excused(report, call.excinfo.value if call.excinfo else None, RACK)
-    if WANTED and "rack" in item.fixturenames and (call.when == "call" or report.failed):  # type: ignore[attr-defined]
+    if WANTED and _uses_rack(item) and (call.when == "call" or report.failed):
         said = [*item.stash.get(_NOTES, []), *([str(report.longrepr[2])] if report.skipped else [])]
         _REPORT.add(Part(item.name, report.outcome, call.duration, tuple(said)))
 
@@ -86,6 +90,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     places = iter(sorted(mine, key=lambda item: _ORDER.index(item.path.stem) if item.path.stem in _ORDER else -1))
     items[:] = [next(places) if item.path.parent == here else item for item in items]
     done = _REPORT.passed() if WANTED and RESUMED else frozenset()
-    if left := [item for item in mine if item.name in done and "rack" in item.fixturenames]:  # type: ignore[attr-defined]
+    if left := [item for item in mine if item.name in done and _uses_rack(item)]:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]

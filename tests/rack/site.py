@@ -43,7 +43,9 @@ class RackSite(Site):
 
     def run(self, gate: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a gate to its end, whatever comes of it."""
-        return self.call(self.command(*arguments, gate=gate), limit=_LONG, **_home(), KVGATE_SOAKS=str(self.soaks))  # type: ignore[arg-type]
+        return self.started(
+            self.command(*arguments, gate=gate), {**_home(), "KVGATE_SOAKS": str(self.soaks)}, limit=_LONG
+        )
 
     def until_told(
         self, gate: str, *arguments: str, but: Collection[str] = (), turns: int = 3
@@ -71,7 +73,7 @@ class RackSite(Site):
     def soak(self, *words: str) -> subprocess.CompletedProcess[str]:
         """`kvgate soak ...` on this rack."""
         command = self.soak_command(*words)
-        return self.call(command, limit=_LONG, **_home())  # type: ignore[arg-type]
+        return self.started(command, _home(), limit=_LONG)
 
     def soak_command(self, *words: str) -> list[str]:
         place = ("--inventory", str(self.inventory), "--soaks", str(self.soaks))

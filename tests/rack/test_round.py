@@ -5,8 +5,10 @@ It needs no gate before it: a quarter of an hour for who changes the procedure (
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,10 +40,10 @@ def test_both_arms_read_their_kv_from_the_block_devices_they_should(
 ) -> None:
     inventory = reader.read(rack.inventory)
     where = replace(site(inventory.rack, "tp2"), rounds=1, more_rounds=0)
-    terms = (
+    terms: Mapping[str, Any] = (
         agreements.read(rack.inventory.parent / (inventory.rack.acceptance or "")).acceptance.clauses["G3.2.2"].limits
     )
-    held = limits({name: limit.value for name, limit in terms.items()}, where)  # type: ignore[misc]
+    held = limits({name: limit.value for name, limit in terms.items()}, where)
     trial = trials.paired(where, 2)
     transport, watch = transport_for(inventory), transport_for(inventory)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -34,9 +35,9 @@ WHY = say("config.json is not there")
     ],
 )
 def test_a_chunk_is_its_tokens_times_their_bytes_on_one_rank(
-    config: chunk.ModelConfig, more: dict[str, object], tokens: int, size: int
+    config: chunk.ModelConfig, more: dict[str, Any], tokens: int, size: int
 ) -> None:
-    found = smallest([replace(SITE, **more)], config)  # type: ignore[arg-type]
+    found = smallest([replace(SITE, **more)], config)
     assert (found.tokens, found.size) == (tokens, size)
 
 
