@@ -19,10 +19,10 @@ from checks.acceptance import Subject
 from checks.decision import Owed
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
+from kvgate.certificates.code import code_version
 from kvgate.errors import KvgateError, Refused, Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.gate import selection, signals
-from kvgate.gate.code import code_version
 from kvgate.gate.judged import Judged
 from kvgate.gate.preview import Preview
 from kvgate.gate.session import GateSession, GateTest

@@ -9,6 +9,7 @@ from checks.phrase import Phrase, joined, listed, plain, say
 from kvgate.campaign.commands import to_run
 from kvgate.campaign.scopes import touching
 from kvgate.campaign.standing import Attempt, Campaign, Elsewhere
+from kvgate.certificates.code import code_version
 from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
 
@@ -110,9 +111,16 @@ def flaws(campaign: Campaign, attempt: Attempt, rack: Rack, agreement: str, at: 
             before=run.acceptance_digest[:16],
             now=agreement[:16],
         )
-        found.append(
-            Obstacle("agreement", why, say("restore that agreement, or run {gate} again by the new one", gate=run.gate))
-        )
+        do = say("restore that agreement, or run {gate} again by the new one", gate=run.gate)
+        if run.code != (now := code_version()):
+            why = joined(
+                [why, say("kvgate was {then} and is {now}: its clauses may be others", then=run.code, now=now)]
+            )
+            do = say(
+                "go on with kvgate {then} and that agreement until the campaign ends, or run {gate} again by the new one",
+                then=run.code, gate=run.gate,
+            )  # fmt: skip
+        found.append(Obstacle("agreement", why, do))
     if (end := attempt.expires(rack)) <= at:
         found.append(
             Obstacle("expired", say("the PASS of {gate} counted until {end} UTC", gate=run.gate, end=_time(end)), again)

@@ -1,8 +1,9 @@
-"""Which code certified: one digest over everything that asks, reads, decides and signs."""
+"""Which code certified: its version, and one digest over everything that asks, reads, decides and signs."""
 
 from __future__ import annotations
 
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from kvgate.codec import canonical, digest
 
 _PACKAGES = ("checks", "gates", "kvgate")
 _KINDS = (".py", ".yaml")
+
+
+def code_version() -> str:
+    """Version of kvgate that asks and judges."""
+    try:
+        return version("kvgate")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 @cache

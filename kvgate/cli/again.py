@@ -10,11 +10,10 @@ import pytest
 
 from checks.phrase import say
 from checks.verdict import Outcome
-from kvgate.certificates.code import code_digest
+from kvgate.certificates.code import code_digest, code_version
 from kvgate.certificates.proven import Again, Judgement
 from kvgate.errors import Refused
 from kvgate.evidence.store import Evidence
-from kvgate.gate.code import code_version
 from kvgate.gate.session import GateSession
 from kvgate.gate_run import GateRun
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 import pytest
 
+from kvgate.certificates.code import code_version
 from kvgate.cli import complete, options, speech
 from kvgate.cli.again import Witness
 from kvgate.evidence.store import Evidence
 from kvgate.gate import options as gate_options
-from kvgate.gate.code import code_version
 from kvgate.gate.stored import find_run
 from kvgate.reports import replay
 

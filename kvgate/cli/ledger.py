@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from kvgate.certificates.code import code_version
 from kvgate.cli import options, speech
-from kvgate.gate.code import code_version
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.steps import Steps
 

@@ -12,12 +12,12 @@ import click
 from checks.phrase import say
 from kvgate.campaign import parties
 from kvgate.certificates import keys
+from kvgate.certificates.code import code_version
 from kvgate.certificates.soak_book import SoakBook
 from kvgate.certificates.trust import PARTIES
 from kvgate.cli import options as shared
 from kvgate.cli import signing, speech
 from kvgate.errors import NotAllowed
-from kvgate.gate.code import code_version
 from kvgate.gate.operator import operator
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
 from types import CodeType, MappingProxyType, ModuleType
@@ -17,14 +16,6 @@ from kvgate.codec import canonical, digest, parse_object
 MACHINERY = ("kvgate.agreement", "kvgate.codec", "kvgate.evidence", "kvgate.gate", "kvgate.inventory")
 
 _PACKAGES = ("checks", "gates", *MACHINERY)
-
-
-def code_version() -> str:
-    """Version of kvgate that judges."""
-    try:
-        return version("kvgate")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 @cache

@@ -10,6 +10,7 @@ from checks.decision import Owed
 from checks.phrase import Phrase, joined, say
 from checks.verdict import Verdict
 from kvgate.agreement import Overlaid
+from kvgate.certificates.code import code_version
 from kvgate.codec import canonical, verdict_to_json
 from kvgate.gate import code
 from kvgate.gate.judged import Judged
@@ -103,7 +104,7 @@ def _reasons(
             yield say(
                 "judged then by kvgate {then}, which kept no digests of its code; this is {now}",
                 then=then.version,
-                now=code.code_version(),
+                now=code_version(),
             )
         return
     yield from _code(then, new, bodies.get(owed.clause), explained)
@@ -123,7 +124,7 @@ def _owed(then: Then, place: tuple[str, str]) -> bool:
 def _owing(then: Then, new: bool, owed_then: bool) -> Phrase:
     if new and owed_then:
         return say("the run ended before it was decided")
-    versions = {"then": then.version, "now": code.code_version()}
+    versions = {"then": then.version, "now": code_version()}
     if new:
         return say("kvgate {then} did not owe it; this is {now}", **versions)
     return say("kvgate {then} owed it; this version, {now}, does not", **versions)

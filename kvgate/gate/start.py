@@ -18,11 +18,11 @@ from checks.probe import Level
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
 from kvgate.campaign import seen
+from kvgate.certificates.code import code_version
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
 from kvgate.evidence.store import Evidence, unbegun
 from kvgate.gate import code, order
-from kvgate.gate.code import code_version
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.earlier import Earlier, look, open_ended
 from kvgate.gate.judged import Judged

@@ -12,8 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from checks.decision import Owed
 from checks.verdict import SEVERITY, Outcome, Verdict
 from kvgate import reference as published
+from kvgate.certificates.code import code_version
 from kvgate.evidence.record import StoredFailure, label
-from kvgate.gate.code import code_version
 from kvgate.gate.session import GateSession
 from kvgate.reports import basis, begun, charts, sections
 from kvgate.reports.grouping import order

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from checks.verdict import Outcome
-from kvgate.campaign import reopening, statements
+from kvgate.campaign import order, reopening, statements
 from kvgate.errors import NotAllowed, OutOfOrder
 from lab.machine import Edit
 from tests.campaign.sample import BAD, DISK, FIRST, HOST, UNTOLD, Site, agreement
@@ -147,6 +147,19 @@ def test_another_agreement_is_another_agreement(site: Site) -> None:
     assert site.why("G2") == ["agreement"]
     site.agreement = before
     assert site.why("G2") == []
+
+
+def test_an_agreement_that_changed_with_kvgate_itself_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who installs a newer kvgate in the middle of a campaign changed nothing of the agreement: its standard document is another."""
+    passed = site.passed("G1")
+    site.agreement = agreement("Something else holds.")
+    monkeypatch.setattr(order, "code_version", lambda: passed.code)
+    (same,) = site.opening("G2").obstacles
+    assert "kvgate was" not in str(same.why)
+    monkeypatch.setattr(order, "code_version", lambda: "99.0")
+    (other,) = site.opening("G2").obstacles
+    assert f"kvgate was {passed.code} and is 99.0" in str(other.why)
+    assert f"go on with kvgate {passed.code}" in str(other.do)
 
 
 def test_a_pass_counts_for_the_days_that_were_agreed(site: Site) -> None:

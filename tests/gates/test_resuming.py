@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from kvgate import agreement as agreements
+from kvgate.certificates.code import code_version
 from kvgate.errors import NotAllowed
 from kvgate.gate.options import Options
-from kvgate.gate.start import Prepared, begin, code_version
+from kvgate.gate.start import Prepared, begin
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
 from kvgate.ledger.repository import Ledger
