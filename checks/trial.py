@@ -179,13 +179,15 @@ class Measured(Generic[Fact]):
     """What the rounds of a trial gave: the facts that count, in order, and why others do not.
 
     ``voided`` were recorded as not to count; ``failed`` could not be told and were made again in a later sitting. ``around``
-    is what stood around each round that counts, by host; empty where nobody looked.
+    is what stood around each round that counts, by host; empty where nobody looked. ``broken`` says of each round that ended in an
+    error of the device or filesystem what it answered: then no more are made, and ``facts`` may be fewer than wanted, or none.
     """
 
     facts: tuple[Fact, ...]
     voided: tuple[Phrase, ...] = ()
     failed: tuple[Phrase, ...] = ()
     around: tuple[Hosts, ...] = ()
+    broken: tuple[Phrase, ...] = ()
 
     def remarks(self) -> Phrase | None:
         """Say of each round that does not count why, and what went wrong around those that do; None where nothing did."""

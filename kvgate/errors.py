@@ -18,6 +18,7 @@
     │   ├── PermissionDenied    the host refuses, sudo included
     │   ├── Unsupported         the tool answers that the device or driver does not offer this
     │   ├── CommandFailed       another exit status than the probe accepts
+    │   ├── IoFailed            what was under load answered a request with an error: a clause about what it carries says STOP
     │   ├── Unreadable          the parser refused the output
     │   ├── Truncated           more output than the limit allows
     │   ├── NotAskable          the inventory says that this host does not allow the question
@@ -149,6 +150,10 @@ class Unsupported(CannotTell):
 
 class CommandFailed(CannotTell):
     """The command ended with a status under which its output is not read."""
+
+
+class IoFailed(CannotTell):
+    """What was under load answered a request with an error: nothing was measured, and something was found."""
 
 
 class Unreadable(CannotTell):

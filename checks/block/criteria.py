@@ -10,7 +10,7 @@ from statistics import fmean, median
 
 from checks.block.references import Reference
 from checks.block.rounds import Round
-from checks.block.validity import Held, cause, doubtful, unsteady
+from checks.block.validity import Held, broken, cause, doubtful, unsteady
 from checks.phrase import Phrase, beside, joined, say
 from checks.statistics.steadiness import steadiness, variation_percent
 from checks.trial import Measured
@@ -41,6 +41,8 @@ def repeatable(measured: Measured[Round], held: Held) -> Verdict:
         "rounds that vary by at most {most:g} percent and do not go one way by {drift:g} percent in each",
         most=held.variation, drift=held.drift,
     )  # fmt: skip
+    if (stop := broken(measured, required)) is not None:
+        return stop
     shown = _rates(measured)
     rates = [one.bytes_per_second for one in measured.facts]
     if (why := doubtful(measured, held) or unsteady(rates, held, lambda: cause(measured))) is not None:
@@ -59,9 +61,11 @@ def carries(
 
     ``reference`` is a Phrase where nobody declared what to hold the rate against: what to declare. Nothing passes then.
     """
+    required = say("its share of what was ordered") if isinstance(reference, Phrase) else reference.demand(share, floor)
+    if (stop := broken(measured, required)) is not None:
+        return stop
     if isinstance(reference, Phrase):
         return Verdict.undecided(reference, measured=_rates(measured))
-    required = reference.demand(share, floor)
     steady = repeatable(measured, held)
     if steady.outcome is not Outcome.PASS:
         return Verdict.undecided(steady.note or say("the rounds are not repeatable"), required, steady.measured)
@@ -74,9 +78,11 @@ def carries_settled(
     measured: Measured[Round], reference: Reference | Phrase, share: float, held: Held, rule: Settling
 ) -> Verdict:
     """The mean rate of the rounds that are steady is at least ``share`` of ``reference``."""
+    required = say("its share of what was ordered") if isinstance(reference, Phrase) else reference.demand(share)
+    if (stop := broken(measured, required)) is not None:
+        return stop
     if isinstance(reference, Phrase):
         return Verdict.undecided(reference, measured=_rates(measured))
-    required = reference.demand(share)
     steady = settled(measured, held, rule)
     if steady.outcome is not Outcome.PASS:
         return Verdict.undecided(steady.note or say("the rounds are not steady"), required, steady.measured)
@@ -90,6 +96,8 @@ def carries_settled(
 def answers_within(measured: Measured[Round], percent: float, most_us: float, held: Held) -> Verdict:
     """The latency at ``percent`` is at most ``most_us`` microseconds in the median of the rounds."""
     required = say("at most {most:g} us at {percent:g} %", most=most_us, percent=percent)
+    if (stop := broken(measured, required)) is not None:
+        return stop
     values = _at(measured, percent)
     if len(values) < len(measured.facts) or not values:
         return Verdict.undecided(say("fio kept no latency at {percent:g} %", percent=percent), required)
@@ -148,6 +156,8 @@ def settled(measured: Measured[Round], held: Held, rule: Settling) -> Verdict:
         "{window} rounds with a range of at most {range:g} and a rise of at most {rise:g} percent of their mean",
         window=rule.window, range=rule.range_percent, rise=rule.rise_percent,
     )  # fmt: skip
+    if (stop := broken(measured, required)) is not None:
+        return stop
     rates = [one.bytes_per_second for one in measured.facts]
     try:
         found = steadiness(rates, rule.window)
@@ -182,6 +192,8 @@ def added_latency(near: Measured[Round], far: Measured[Round], most_us: float, h
     ``held`` has what the rounds of each side are held to: ``near`` and ``far``.
     """
     required = say("at most {most:g} us more than the local disk", most=most_us)
+    if failures := (*near.broken, *far.broken):
+        return Verdict.undecided(joined(failures), required)
     sides = [_at(side, 50.0) for side in (near, far)]
     if not all(sides):
         return Verdict.undecided(say("fio kept no latency at 50 %"), required)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from checks.around import causes
 from checks.block.burst import Watched
 from checks.block.rounds import Round
 from checks.ceiling import Ceiling, beyond
-from checks.phrase import Phrase, say
+from checks.phrase import Phrase, joined, say
 from checks.statistics.steadiness import drift_percent, variation_percent
 from checks.trial import Measured
 from checks.units import show_bytes
+from checks.verdict import Verdict
 
 #: Bytes a second that a device moves when nobody uses it: a filesystem's log, atimes.
 _NOTHING = 10**6
@@ -34,8 +36,21 @@ class Held:
     block: int = 0
 
 
+def broken(measured: Measured[Any], required: Phrase | str = "") -> Verdict | None:
+    """STOP where the device or filesystem answered a round with an error, whatever the other rounds gave; None: it did not."""
+    if not measured.broken:
+        return None
+    note = say(
+        "what was under load answered with an input/output error: read the kernel's log of that host (dmesg) from that minute, mend or "
+        "replace what failed there, then begin a new attempt"
+    )
+    return Verdict.of(False, joined(measured.broken), required, note=note)
+
+
 def doubtful(measured: Measured[Round], held: Held) -> Phrase | None:
     """Say why rounds are not the device's own, whatever they repeat: impossible, disturbed, of several fios; None: they may be."""
+    if measured.broken:
+        return joined(measured.broken)
     if why := beyond([one.bytes_per_second for one in measured.facts], held.ceiling, held.block):
         return why
     if len(versions := {one.version for one in measured.facts}) > 1:

@@ -8,7 +8,7 @@ from statistics import median
 
 from checks.around.causes import cause
 from checks.block.rounds import Round
-from checks.block.validity import Held, doubtful, unsteady
+from checks.block.validity import Held, broken, doubtful, unsteady
 from checks.block.validity import cause as cause_of
 from checks.ceiling import beyond
 from checks.files.integrity import Checked
@@ -24,13 +24,15 @@ from checks.verdict import Outcome, Quantity, Verdict
 def intact(measured: Measured[Checked], unproven: Phrase | None = None) -> Verdict:
     """Every byte that was written comes back as it was written, in every round. ``unproven`` is what that leaves open."""
     required = say("all bytes written come back as they were written")
-    if not measured.facts:
+    if not measured.facts and not measured.broken:
         return Verdict.undecided(say("no round was measured"), required)
     if bad := next((one for one in measured.facts if one.wrong), None):
         shown = say(
             "written on {writer}, read on {reader}: {wrong}", writer=bad.writer, reader=bad.reader, wrong=bad.wrong
         )
         return Verdict.of(False, shown, required)
+    if (stop := broken(measured, required)) is not None:
+        return stop
     put, got = (sum(getattr(one, name) for one in measured.facts) for name in ("written", "verified"))
     one = measured.facts[0]
     shown = say(
@@ -47,7 +49,10 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
     """Every byte comes back after the volume was let go and taken again; of one that comes over a ``fabric``, by a new connection."""
     found = intact(measured)
     if found.outcome is Outcome.STOP:
-        return Verdict.of(False, found.measured, found.required, note=say("after it was connected anew"))
+        note = found.note or say(
+            "after it was connected anew"
+        )  # an error of the device may have come before it was let go
+        return Verdict.of(False, found.measured, found.required, note=note)
     if found.outcome is Outcome.UNDECIDED:
         return found
     counts = [one.anew.connections for one in measured.facts if one.anew is not None]
@@ -67,6 +72,8 @@ def loads(
     measured: Measured[Loaded], reads: Measured[Round], share: float, held: Held, context: Phrase | None
 ) -> Verdict:
     """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that are held to the same."""
+    if (stop := broken(measured, say("the model is read whole"))) is not None:
+        return stop
     return _beside_fio(measured, reads, share, held, context)
 
 
@@ -78,6 +85,8 @@ def saves(
         return Verdict.of(
             False, say("{wrong}", wrong=bad.wrong), say("all bytes written come back as they were written")
         )
+    if (stop := broken(measured, say("the checkpoint is written and read back whole"))) is not None:
+        return stop
     return _beside_fio(measured, writes, share, held, context)
 
 
@@ -86,6 +95,8 @@ def _beside_fio(
 ) -> Verdict:
     rates, seconds = [one.bytes / one.seconds for one in measured.facts], [one.seconds for one in measured.facts]
     reference = [one.bytes_per_second for one in fio.facts]
+    if fio.broken:
+        return Verdict.undecided(joined(fio.broken), say("at least {share:.0%} of fio's rate", share=share))
     if not reference or not rates:
         return Verdict.undecided(say("no round was measured"), say("at least {share:.0%} of fio's rate", share=share))
     wanted = share * median(reference)
@@ -118,6 +129,10 @@ def faster_than_nfs(
     ``held`` has what the rounds of each side are held to: ``array`` and ``nfs``.
     """
     required = say("at least {least:g} times as fast as over NFS", least=least)
+    if (stop := broken(array, required)) is not None:
+        return stop
+    if nfs.broken:
+        return Verdict.undecided(joined(nfs.broken), required)
     sides = [[one.bytes / one.seconds for one in side.facts] for side in (array, nfs)]
     if any(len(side) < 2 for side in sides):
         return Verdict.undecided(say("fewer than two rounds of one side"), required)

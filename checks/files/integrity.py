@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from checks import io_errors
 from checks.block import rounds
 from checks.block.live import rates
 from checks.block.space import FOLDER, made, removed, room
@@ -28,8 +29,8 @@ MIB = 2**20
 #: Block sizes of successive rounds: what a round left behind has another length in its headers and is never taken for the next.
 BLOCKS = (MIB, MIB // 2, MIB // 4)
 
-#: errno of a failed verify, and of a device that does not give its data back.
-EILSEQ, EIO = 84, 5
+#: errno of a failed verify; the kernel answers a read whose protection information is wrong with the same.
+EILSEQ = 84
 
 _SLOWEST = 50 * 10**6  # bytes a second that a slow filesystem is given at least
 _ACROSS = re.compile(r"unsupported header version|across versions of fio")
@@ -227,7 +228,7 @@ def verified(run: FioRun, size: int) -> tuple[int, str]:
         raise UnreadableOutput("fio was ended by a signal")
     errors = {job.error or job.first_error or 0 for job in run.jobs}
     moved = sum(one.io_bytes for job in run.jobs for one in job.directions if one.name == "read")
-    if errors & {EILSEQ, EIO}:
+    if errors & io_errors.ERRNOS.keys():
         said = next((note for note in run.notes if re.search(r"verify failed|bad magic|bad header|verify:", note)), "")
         what = "a failed verify" if EILSEQ in errors else "an input/output error"
         return moved, f"{what}: {said[:160]}" if said else what

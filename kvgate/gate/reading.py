@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import Protocol, TypeVar
 
+from checks import io_errors
 from checks.phrase import Phrase, say
-from checks.probe import NothingPrinted, NotOffered, Probe, Streams, UnreadableOutput
+from checks.probe import Level, NothingPrinted, NotOffered, Probe, Streams, UnreadableOutput
 from kvgate.errors import (
     CommandFailed,
+    IoFailed,
     PermissionDenied,
     TimedOut,
     ToolMissing,
@@ -55,6 +57,8 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
             )
         )
     if kept.status not in probe.accepted:
+        if probe.level is not Level.PASSIVE and (line := io_errors.said(f"{stdout}\n{stderr}")) is not None:
+            raise IoFailed(say("{host}: {line}", host=host, line=line))
         if kept.status == 127:
             if _ABSENT.search(stderr):  # as any shell says it: nothing to add
                 raise ToolMissing(say("{host}: {tool} is not installed; install it", host=host, tool=probe.tool))

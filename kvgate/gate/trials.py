@@ -152,6 +152,8 @@ class Trials:
         fresh = False
         while True:
             rounds = self.tried.rounds(trial)
+            if any(one.broken for one in rounds):
+                return
             facts = [one.fact for one in rounds if one.void is None and one.failed is None]
             counted = sum(1 for one in rounds if one.failed is None)
             wanted = len(facts) >= trial.rounds and trial.few_void(counted - len(facts), counted)

@@ -15,7 +15,7 @@ from checks.phrase import Phrase, joined, say
 from checks.probe import UnreadableOutput
 from checks.trial import Measured, Step, Trial, Voided
 from checks.verdict import Outcome
-from kvgate.errors import CannotTell, DeviceAbsent, Unreadable
+from kvgate.errors import CannotTell, DeviceAbsent, IoFailed, Unreadable
 from kvgate.gate.answers import Answers
 from kvgate.gate.naming import device_names
 from kvgate.gate.permission import NOT_PERMITTED
@@ -50,6 +50,11 @@ class Ended:
     void: Phrase | None = None
     failed: CannotTell | None = None
     around: Hosts = field(default_factory=dict)
+
+    @property
+    def broken(self) -> bool:
+        """Whether what was under load answered with an error: no round after it can take that back."""
+        return isinstance(self.failed, IoFailed)
 
 
 class Tried:
@@ -88,14 +93,22 @@ class Tried:
         return [self.round(trial, number) for number in self.ended.get(trial.key, ())]
 
     def measured(self, trial: Trial[Fact]) -> Measured[Fact]:
-        """Return what the rounds gave. Raises CannotTell where fewer than wanted count, too many are void, or a further one was wanted."""
+        """Return what the rounds gave. Raises CannotTell where fewer than wanted count, too many are void, or a further one was wanted.
+
+        Not so where one of them decides: data that came back wrong, or a device that answered with an error.
+        """
         self.asked[trial.key] = trial
         rounds = self.rounds(trial)
         good = [one for one in rounds if one.void is None and one.failed is None]
         facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
-        measured = Measured(facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good))
+        measured = Measured(
+            facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good),
+            broken=tuple(one.phrase for one in failed if isinstance(one, IoFailed)),
+        )  # fmt: skip
+        if measured.broken:
+            return measured
         if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
             return measured
         if not rounds and (serials := self._not_permitted(trial)) is not None:

@@ -56,6 +56,10 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", stops=_LOAD, load=(Upset(_VOLUME, load=0.33),),
     ),
     Fault(
+        "model-read-error", "one file of the model on the array's volume cannot be read: an input/output error",
+        "node-01", stops=_LOAD, load=(Upset(_VOLUME, broken=True),),
+    ),
+    Fault(
         "model-load-unsteady", "cold loads from the local disk differ by a quarter from round to round",
         "node-01", undecided=_LOAD, load=(Upset("nvme0n1", unsteady=0.25),),
     ),

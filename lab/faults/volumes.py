@@ -18,6 +18,15 @@ _EVERY = frozenset(
     }
 )  # fmt: skip
 _ARRAY = _EVERY | {"G2.2.9"}
+#: What a device carries; the others hold a rate against another, or look at who made it.
+_CARRIED = _EVERY - {"G2.1.9", "G2.1.10", "G2.1.12", "G2.4.1", "G2.5.1"}
+_IO_ERROR = (
+    "fio: io_u error on file /mnt/fx100/.kvgate-load/file: Input/output error: read offset=49283072, buflen=1048576\n"
+    "fio: pid=17095, err=5/file:io_u.c:1876, func=io_u error, error=Input/output error\n"
+)
+_MEDIUM = (
+    _IO_ERROR.replace("Input/output error", "No data available").replace("err=5", "err=61").replace("fx100", "nvme0")
+)
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -80,8 +89,14 @@ FAULTS: tuple[Fault, ...] = (
         "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", short=0.9),),
     ),
     Fault(
-        "fio-io-error", "reads of the array's volume end in I/O errors",
-        "node-01", undecided=_ARRAY, load=(Trouble("nvme1n1", error=5, status=1),),
+        "fio-io-error", "a request to the array's volume ends in an I/O error in the second round of each load, and in no other",
+        "node-01", stops=_CARRIED, undecided=_ARRAY - _CARRIED,
+        load=(Trouble("nvme1n1", runs=(2,), note=_IO_ERROR, error=5, status=1),),
+    ),
+    Fault(
+        "local-medium-error", "the local disk cannot read one of its blocks: the kernel calls it no data",
+        "node-01", stops=_CARRIED, undecided=_EVERY - _CARRIED,
+        load=(Trouble("nvme0n1", runs=(1,), note=_MEDIUM, error=61, status=1),),
     ),
     Fault(
         "fio-verify-error-status-0", "fio counts a failed verify and ends with status 0",

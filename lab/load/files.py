@@ -22,8 +22,8 @@ class Upset:
     """What is wrong with whole files on a device (empty: all). ``corrupt``: what comes back differs. ``kept``: memory answers.
 
     ``load`` slows reading, ``save`` durable writing; ``unsteady`` is the relative deviation of loads. ``across`` makes the verify
-    say that versions differ, ``io`` that the device gives an I/O error, ``short`` verifies that share only. ``full``: no space.
-    ``laid`` is the share of a model's files that is written when they are laid out.
+    say that versions differ, ``io`` that the device gives an I/O error, ``broken`` the same of reading a model; ``short`` verifies
+    that share only. ``full``: no space. ``laid`` is the share of a model's files that is written when they are laid out.
     ``anew`` is how letting a volume go and taking it again ends, ``forgets`` loses with the connection what was written before.
     """
 
@@ -44,6 +44,7 @@ class Upset:
     killed: bool = False
     empty: bool = False
     torn_save: bool = False
+    broken: bool = False
     anew: str = ""
     forgets: bool = False
 
@@ -171,6 +172,8 @@ class FilesHost:
         if volume is None:
             return Reply(stderr=b"find: No such file or directory\n", status=1)
         upset = self._upset(volume)
+        if upset.broken:  # as xargs ends where one of its commands failed
+            return Reply(stderr=f"dd: error reading '{folder}/shard-3': Input/output error\n".encode(), status=123)
         count, size = (0, 0) if upset.empty else (8, self.laid.get(folder, 8 * 4 * 2**30))
         seconds = size / (volume.read * 0.93 * upset.load * self._run(f"load {folder}", upset.unsteady))
         self.move(volume, "read", 0.0 if upset.kept else size)

@@ -90,7 +90,7 @@ def test_a_raw_disk_is_named_by_its_serial() -> None:
 
 
 def test_a_load_that_never_could_be_told_has_no_section_of_numbers(evidence: Evidence) -> None:
-    assert shown(evidence, "fio-io-error") == []
+    assert shown(evidence, "fio-verify-error-status-0") == []
 
 
 def test_it_reads_chinese(evidence: Evidence) -> None:

@@ -1,0 +1,35 @@
+"""What a tool that makes load says when the device or filesystem below it answered a request with an error.
+
+Such an answer is no accident of the measurement: whatever the other rounds give, the data was not read or not taken. A full disk, a file
+that is not there and a missing right are none of these: they say nothing of the device.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: What Linux makes of a command that failed below the filesystem (``blk_status_to_errno``), and XFS of damage to itself, in the words
+#: of its C library: number of the host, not of the laptop that reads it.
+ERRNOS = {
+    5: "Input/output error",  # EIO: anything else, a path given up, a filesystem that was shut down
+    52: "Invalid exchange",  # EBADE: reserved by another host
+    61: "No data available",  # ENODATA: a medium that cannot be read
+    67: "Link has been severed",  # ENOLINK: the transport failed
+    74: "Bad message",  # EBADMSG: a checksum of XFS does not match
+    84: "Invalid or incomplete multibyte or wide character",  # EILSEQ: protection information does not match
+    110: "Connection timed out",  # ETIMEDOUT: no answer in time
+    117: "Structure needs cleaning",  # EUCLEAN: XFS found itself damaged
+    121: "Remote I/O error",  # EREMOTEIO: the target failed
+}
+_SAID = re.compile(
+    rf"^(?:fio|dd|tee|sync|sha256sum): .*(?:{'|'.join(re.escape(text) for text in ERRNOS.values())})", re.MULTILINE
+)
+
+
+def said(text: str) -> str | None:
+    """The line in which fio, dd, tee, sync or sha256sum tells of such an answer, cut to 160 characters; None where none does."""
+    found = _SAID.search(text)
+    if found is None:
+        return None
+    line = text[found.start() :].splitlines()[0]
+    return line.strip()[:160]

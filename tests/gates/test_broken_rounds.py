@@ -1,0 +1,159 @@
+"""A device or filesystem that answered load with an error: STOP of what it carries, whatever the other rounds gave, and for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks import io_errors
+from checks.block import criteria
+from checks.files import criteria as files
+from checks.files.loading import Loaded
+from checks.files.saving import Saved
+from checks.phrase import say
+from checks.probe import Level, Probe
+from checks.trial import Measured
+from checks.verdict import Outcome, Verdict
+from kvgate.errors import CannotTell, CommandFailed, IoFailed
+from kvgate.evidence.store import Evidence
+from kvgate.gate.collect import replay
+from kvgate.gate.reading import read
+from kvgate.gate.trials import Trials
+from kvgate.gate.tried import Tried
+from kvgate.transport.base import Answer
+from kvgate.transport.local import LocalTransport
+from tests.checks.test_block_criteria import BOTH, HELD, RULE, THREE, against
+from tests.checks.test_files import GOOD
+from tests.gates.harness import judge
+from tests.gates.test_trials import load, make, trial
+
+SAMPLES = Path(__file__).parent / "captured"
+
+#: As fio 3.33 and dd of coreutils 9.1 said it of a loop device that was cut short below them.
+FIO = (SAMPLES / "fio" / "3.33-loop-io-error.txt").read_text()
+DD = "dd: error reading '/dev/loop0': Input/output error\n"
+
+
+@pytest.fixture
+def evidence(tmp_path: Path) -> Iterator[Evidence]:
+    with Evidence.create(tmp_path, "run-1", {"gate": "G2"}) as found:
+        yield found
+
+
+def failing(tmp_path: Path, text: str) -> Any:
+    """The second of three rounds ends with what a tool said; the others count."""
+    script = f"n=$(cat {tmp_path}/n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >{tmp_path}/n; test $n != 2 && echo $n && exit; "
+    return trial(load("sh", "-c", script + 'printf %s "$1" >&2; exit 1', "sh", text.strip()), rounds=3)
+
+
+@pytest.mark.usefixtures("alone")
+def test_rounds_end_at_an_error_of_the_device_and_no_later_sitting_washes_it_away(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    wanted = failing(tmp_path, DD)
+    found = make(evidence, wanted).measured(wanted)
+    assert found.facts == (1,)
+    assert [str(one) for one in found.broken] == [f"here: {DD.strip()}"]
+    again = Trials([wanted], LocalTransport(), replay(evidence), "kvgate:test-1").run()
+    assert again.measured(wanted) == found
+    assert Tried(replay(evidence)).measured(wanted) == found
+    assert (tmp_path / "n").read_text().split() == ["2"]
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_full_disk_is_made_again_as_before(evidence: Evidence, tmp_path: Path) -> None:
+    wanted = failing(tmp_path, "fio: io_u error on file x: No space left on device: write offset=0, buflen=4096\n")
+    with pytest.raises(CommandFailed):
+        make(evidence, wanted).measured(wanted)
+    again = Trials([wanted], LocalTransport(), replay(evidence), "kvgate:test-1").run()
+    assert again.measured(wanted).facts == (1, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "text", [FIO, DD, *(f"fio: io_u error on file x: {why}: read\n" for why in io_errors.ERRNOS.values())]
+)
+def test_an_error_of_the_device_is_told_from_the_output_of_a_failed_load(text: str) -> None:
+    with pytest.raises(IoFailed, match=r"here: (fio|dd): "):
+        read("here", Probe("fio-x", ("fio",), str, level=Level.LOAD), answer(text, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "level"),
+    [
+        ("fio: io_u error on file x: No space left on device: write\n", 1, Level.LOAD),
+        ("fio: failed opening x: Permission denied\n", 1, Level.LOAD),
+        ("sh: 1: fio: Input/output error\n", 126, Level.LOAD),  # a root disk that cannot be read: not what was loaded
+        ("find: '/mnt/x': Input/output error\n", 1, Level.PASSIVE),
+        ("dd: error reading 'x': Input/output error\n", 1, Level.PASSIVE),
+        ("notes of fio: Input/output error\n", 1, Level.LOAD),
+    ],
+)  # fmt: skip
+def test_anything_else_is_no_error_of_the_device(text: str, status: int, level: Level) -> None:
+    with pytest.raises(CannotTell) as found:
+        read("here", Probe("fio-x", ("fio",), str, level=level), answer(text, status))
+    assert not isinstance(found.value, IoFailed)
+
+
+def answer(text: str, status: int) -> Answer:
+    return Answer("load", text.encode(), b"", status, 0.1)
+
+
+CHECKED = Measured((GOOD, GOOD))
+LOADED = Measured((Loaded(4, 6 * 10**10, 10.0, 1),) * 3)
+SAVED = Measured((Saved(6 * 10**10, 10.0, ""),) * 3)
+
+
+def broken(measured: Measured[Any]) -> Measured[Any]:
+    return replace(measured, broken=(say("node-01: fio: io_u error"),))
+
+
+_STOPS: tuple[tuple[Callable[[Measured[Any]], Verdict], Measured[Any]], ...] = (
+    (lambda it: criteria.repeatable(it, HELD), THREE),
+    (lambda it: criteria.carries(it, against(10**9), 0.9, HELD), THREE),
+    (lambda it: criteria.carries(it, say("nobody declared it"), 0.9, HELD), THREE),
+    (lambda it: criteria.carries_settled(it, against(10**9), 0.9, HELD, RULE), THREE),
+    (lambda it: criteria.settled(it, HELD, RULE), THREE),
+    (lambda it: criteria.answers_within(it, 99.0, 10**6, HELD), THREE),
+    (files.intact, CHECKED),
+    (lambda it: files.outlives_its_connection(it, True), CHECKED),
+    (lambda it: files.loads(it, THREE, 0.1, HELD, None), LOADED),
+    (lambda it: files.saves(it, THREE, 0.1, HELD, None), SAVED),
+    (lambda it: files.faster_than_nfs(it, LOADED, 0.1, {"array": HELD, "nfs": HELD}, None), LOADED),
+)  # fmt: skip
+_UNTOLD: tuple[tuple[Callable[[Measured[Any]], Verdict], Measured[Any]], ...] = (
+    (lambda it: criteria.device_agrees(it, 5, HELD), THREE),
+    (lambda it: criteria.client_is_free(it, 90, HELD), THREE),
+    (lambda it: criteria.added_latency(it, THREE, 10**6, BOTH), THREE),
+    (lambda it: criteria.added_latency(THREE, it, 10**6, BOTH), THREE),
+    (lambda it: files.loads(LOADED, it, 0.1, HELD, None), THREE),
+    (lambda it: files.saves(SAVED, it, 0.1, HELD, None), THREE),
+    (lambda it: files.faster_than_nfs(LOADED, it, 0.1, {"array": HELD, "nfs": HELD}, None), LOADED),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("judged", "good"), _STOPS)
+@pytest.mark.parametrize("facts", ["all", "none"])
+def test_what_a_device_carries_stops(judged: Callable[[Any], Verdict], good: Measured[Any], facts: str) -> None:
+    found = judged(broken(good if facts == "all" else Measured(())))
+    assert found.outcome is Outcome.STOP
+    assert "io_u error" in str(found.measured)
+    assert "dmesg" in str(found.note)
+
+
+@pytest.mark.parametrize(("judged", "good"), _UNTOLD)
+@pytest.mark.parametrize("facts", ["all", "none"])
+def test_what_only_looks_at_it_is_undecided(judged: Callable[[Any], Verdict], good: Measured[Any], facts: str) -> None:
+    found = judged(broken(good if facts == "all" else Measured(())))
+    assert found.outcome is Outcome.UNDECIDED
+    assert "io_u error" in str(found.note)
+
+
+def test_one_error_in_one_round_of_three_stops_though_the_others_are_as_ordered() -> None:
+    found = judge(("fio-io-error",), gate="G2", only=r"G2\.1\.2")
+    (verdict,) = [one for item, one in found.verdicts.items() if item.subject == "node-01:/mnt/fx100"]
+    assert verdict.outcome is Outcome.STOP
+    assert "Input/output error: read offset" in str(verdict.measured)
