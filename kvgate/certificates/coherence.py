@@ -47,7 +47,8 @@ def _decision(found: GateDecision) -> Iterator[Phrase]:
 
 def _attempts(found: GateDecision) -> Iterator[Phrase]:
     numbers = [one.attempt for one in found.attempts if one.campaign == found.campaign]
-    if numbers != list(range(1, found.attempt)):
+    # Counted first: who writes the number may write any, and a list of so many would end the reader before it could say so.
+    if len(numbers) != found.attempt - 1 or numbers != list(range(1, found.attempt)):
         yield say(
             "it is attempt {attempt}, but the attempts before it are {numbers}",
             attempt=found.attempt,

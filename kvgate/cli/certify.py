@@ -21,7 +21,7 @@ from kvgate.certificates.examine import Asked, Examination, examine
 from kvgate.certificates.issue import certificate
 from kvgate.certificates.keys import Signer
 from kvgate.certificates.trust import Trust
-from kvgate.cli import beside, complete, deviation, options, signing, speech
+from kvgate.cli import beside, certified, complete, deviation, options, signing, speech
 from kvgate.cli.again import judged_again
 from kvgate.errors import NotAllowed, Refused, Unproven
 from kvgate.gate import options as gate_options
@@ -75,7 +75,20 @@ def certify(
         known = signing.in_force(book, record.campaign, trust)
         signer = signing.key_of(key, party, known)
         made = statement_of(book, record, folder, known, valid_days, party, signer)
-    envelope = made.sealed().signed_by(signer)
+        already = certified.already(book, record, made, known)
+    if (
+        already is not None
+        and valid_days is not None
+        and already.made.predicate.expires[:10] != made.predicate.expires[:10]
+    ):
+        raise NotAllowed(
+            say(
+                "run {run} has a certificate that counts until {end}: another one of the same decision would look as if it had been signed "
+                "anew; leave --valid-days out to have that one written again",
+                run=record.id, end=already.made.predicate.expires[:10],
+            )
+        )  # fmt: skip
+    envelope = made.sealed().signed_by(signer) if already is None else already.envelope
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
     if path.exists():
         raise NotAllowed(
@@ -85,6 +98,9 @@ def certify(
             )
         )
     signing.write(path, envelope.to_bytes())
+    if already is not None:
+        certified.written_again(already, path, read)
+        return
     signing.keep(ledger, record.campaign, record.id, envelope)
     for line in shown.summary(made, read):
         click.echo(line, err=True)
@@ -269,6 +285,8 @@ def _other_kind(cert: Path) -> str | None:
 
 
 def _not_yet(found: Examination, party: str) -> None:
+    if found.endorsement is not None and not found.endorsement.missing:
+        raise NotAllowed(say("both parties have signed this already: nothing is missing"))
     if found.endorsement is not None and party in {line.party for line in found.endorsement.signed}:
         raise NotAllowed(
             say("{party} has signed this already; the other party's signature is what is missing", party=party)

@@ -215,3 +215,43 @@ def test_co_signing_needs_a_trust_file_and_evidence(passed: Desk, tmp_path: Path
         KVGATE_TRUST="",
     )
     assert "name your own trust file" in blind.stderr
+
+
+def test_certifying_twice_writes_the_same_document_again_and_an_audit_has_nothing_to_say(passed: Desk) -> None:
+    """Who lost the file, or types the command of the other party, must not make a second truth of one decision."""
+    run = passed.runs[-1]
+    first = passed.certify(run)
+    assert first.exit_code == 0
+    draft = passed.certificate.read_bytes()
+    again = passed.kvgate(
+        "certify", run, "--key", passed.folder / "customer", "--party", "customer", "-o", passed.folder / "again.json"
+    )
+    assert again.exit_code == 0, again.output
+    assert (passed.folder / "again.json").read_bytes() == draft
+    assert "nothing was signed" in again.stderr
+    assert "customer has not signed it yet: kvgate cosign" in again.stderr
+    assert passed.cosign("--yes").exit_code == 0
+    third = passed.kvgate(
+        "certify", run, "--key", passed.folder / "vendor", "--party", "vendor", "-o", passed.folder / "third.json"
+    )
+    assert third.exit_code == 0, third.output
+    assert (passed.folder / "third.json").read_bytes() == passed.certificate.read_bytes()
+    assert "has not signed" not in third.stderr
+    refused = passed.certify(run, "--valid-days", "3")
+    assert refused.exit_code == 4
+    refused = passed.kvgate(
+        "certify",
+        run,
+        "--valid-days",
+        "3",
+        "--key",
+        passed.folder / "vendor",
+        "--party",
+        "vendor",
+        "-o",
+        passed.folder / "x.json",
+    )
+    assert refused.exit_code == 4
+    assert "has a certificate that counts until" in refused.stderr
+    audited = passed.kvgate("audit")
+    assert "certificate-resigned" not in audited.output, audited.output

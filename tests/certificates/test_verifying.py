@@ -317,3 +317,12 @@ def test_nothing_ends_the_verifier_but_a_finding(final: Desk) -> None:
 
     bytes_changed()
     values_changed()
+
+
+def test_an_attempt_of_any_number_is_told_and_fills_no_memory(passed: Desk) -> None:
+    """Who writes a certificate may write any number into it."""
+    passed.certify(passed.runs[-1])
+    passed.forge(lambda it: it["predicate"].update(attempt=2**33))
+    found = passed.verify()
+    assert found.exit_code not in (0, 4)
+    assert "it is attempt 8589934592, but the attempts before it are 1" in found.output
