@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import getpass
 import os
+import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,10 +47,19 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def passphrase(path: Path) -> str:
-    """Ask a person, without showing it."""
+    """Ask a person, without showing it; without a terminal it is a line of standard input, which nothing shows."""
     read = Reader(language())
     asked = read("passphrase of {path}", path=str(path))
-    return str(click.prompt(asked, hide_input=True, err=True, default="", show_default=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", getpass.GetPassWarning)
+        try:
+            return str(click.prompt(asked, hide_input=True, err=True, default="", show_default=False))
+        except getpass.GetPassWarning:
+            line = sys.stdin.readline()
+    if not line:
+        raise click.Abort
+    click.echo(err=True)
+    return line.rstrip("\r\n")
 
 
 def key_of(path: Path, party: str, trust: Trust | None) -> Signer:

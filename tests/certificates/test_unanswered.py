@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import click.termui
 import pytest
 from click.testing import CliRunner
 
 from kvgate.cli import main
-from tests.certificates.conftest import Desk
+from tests.certificates.conftest import ROOT, Desk
 from tests.invoking import lent
 
 
@@ -82,3 +86,36 @@ def test_ctrl_c_at_the_passphrase_is_an_interruption(locked: Desk, monkeypatch: 
     assert ended.value.code == 2
     assert "kvgate: interrupted" in told
     assert "Aborted" not in told
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [("", "the input ended where an answer was wanted"), ("wrong\n", "does not open: wrong passphrase")],
+)
+def test_without_a_terminal_a_passphrase_is_a_line_of_the_input_and_nothing_warns(
+    locked: Desk, given: str, wanted: str
+) -> None:
+    """A process of its own session has no terminal to ask at: getpass would warn that it cannot hide what nobody types."""
+    place = locked.folder / "var"
+    words = (
+        "certify",
+        locked.runs[-1],
+        "--key",
+        str(locked.folder / "locked"),
+        "--party",
+        "vendor",
+        "-o",
+        str(locked.folder / "x.json"),
+    )
+    more = {
+        "KVGATE_LEDGER": f"sqlite:///{place / 'kvgate.db'}",
+        "KVGATE_EVIDENCE": str(place / "evidence"),
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "kvgate", *words], input=given, env={**os.environ, **more}, cwd=ROOT, start_new_session=True,
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 4, done.stderr
+    assert wanted in done.stderr
+    assert "arning" not in done.stderr
