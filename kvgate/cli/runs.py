@@ -17,7 +17,7 @@ from checks.decision import Owed
 from checks.verdict import SEVERITY, Outcome
 from kvgate import agreement as agreements
 from kvgate.agreement import Agreement
-from kvgate.campaign import standing
+from kvgate.campaign import commands, standing
 from kvgate.campaign.documents import Documents
 from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.certificates import soak_book
@@ -237,6 +237,8 @@ def show(
         out.print(line, soft_wrap=True)
     if record.why:
         out.print(f"! {record.why}", soft_wrap=True, markup=False)
+    if (further := _go_on(book, summary, record, read)) is not None:
+        out.print(further, soft_wrap=True, markup=False)
     agreement = _agreement(book, record)
     for line in basis.agreed(agreement, read):
         out.print(line, soft_wrap=True)
@@ -279,6 +281,19 @@ def show(
             out.print(read("one answer as it was kept: {command}", command=line), soft_wrap=True)
     for problem in summary["problems"]:
         click.echo(f"! {problem}", err=True)
+
+
+def _go_on(book: Ledger, run: dict[str, Any], record: RunRecord, read: Reader) -> str | None:
+    """How a run is gone on with that came to neither PASS nor STOP; None for one that did, or that a later attempt followed."""
+    if run["with_waivers"] != Outcome.UNDECIDED.value or book.runs(record.campaign, record.gate)[-1].id != record.id:
+        return None
+    go, close = commands.to_resume(record.gate), f"kvgate close {record.id} --reason '...'"
+    if record.state == "started":
+        return read(
+            "not decided: it still runs, or its process ended; then go on with what is missing: {go}; or close it: {close}",
+            go=go, close=close,
+        )  # fmt: skip
+    return read("not decided; go on with what could not be told: {go}", go=go)
 
 
 def _remedies(rows: Sequence[tuple[Owed, StoredVerdict]], agreement: Agreement, read: Reader) -> None:

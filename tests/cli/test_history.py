@@ -111,3 +111,20 @@ def test_a_campaign_whose_inventory_holds_a_key_that_moved_is_still_shown(kvgate
     shown = kvgate("status", "--ledger", url, "--json")
     assert (shown.exit_code, "BadInput" in shown.stderr) == (0, False), shown.stderr
     assert json.loads(shown.stdout)["campaign"] == "fx100"
+
+
+def test_a_run_that_has_no_end_says_how_it_is_gone_on_with_while_it_is_the_last(kvgate: Kvgate, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'kvgate.db'}"
+    text = (ROOT / "inventories" / "example-fx100-mi308x.yaml").read_text("utf-8")
+    content = agreements.read().canonical()
+    with contextlib.closing(Ledger.open(url)) as book:
+        more = {"inventory": text, "acceptance": content, "acceptance_digest": digest(content)}
+        first = begin(book, **more)
+        shown = kvgate("show", first.id, "--ledger", url).stdout
+        assert "--only-stale; or close it: kvgate close" in shown
+        book.interrupt(first, "the laptop went away")
+        ended = kvgate("show", first.id, "--ledger", url).stdout
+        assert "go on with what could not be told: pytest -m G1" in ended
+        assert "kvgate close" not in ended
+        begin(book, **more)
+        assert "go on with" not in kvgate("show", first.id, "--ledger", url).stdout
