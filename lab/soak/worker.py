@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from lab.machine import Reply
@@ -164,8 +164,9 @@ class SoakHost:
         found["unread"] = sum(size for number, size in found["segments"] if number > soak.safe)
         found |= self._running(soak)
         if soak.begun is not None and self._reached(soak) >= soak.over:
-            why = "planned" if soak.ended is None else "stopped"
-            found |= {"state": "ended", "exit": {**found["origin"], "status": 0, "why": why}}
+            why, lasted = "planned" if soak.ended is None else "stopped", soak.over / float(soak.plan["scale"])
+            end = {"mono": round(soak.begun[0] + lasted, 6), "utc": _utc(soak.begun[1] + timedelta(seconds=lasted))}
+            found |= {"state": "ended", "exit": {**found["origin"], **end, "status": 0, "why": why}}
         return found
 
     def _running(self, soak: _Soak) -> dict[str, Any]:
