@@ -70,6 +70,9 @@ class Trial(Generic[Fact]):
     ``decisive`` says of a fact that it decides whatever the others give: data that came back wrong. One such round is told even where
     the wanted ones are not there. Only for trials of which no clause takes anything else.
 
+    ``errors_decide``: a round that ended because the device or filesystem answered with an error decides as well. Then no further one
+    is made, and what is measured has it as ``broken``: only for trials whose clauses all look there.
+
     ``read`` makes the fact of a round from the facts of its steps by name; it raises UnreadableOutput where they tell nothing
     and Voided where the round does not count. ``rounds`` good ones are wanted; where ``enough`` is given, rounds go on until
     it holds of those so far (as for a steady state) or ``at_most`` were made; ``again`` holds the void rule where both are given:
@@ -87,6 +90,7 @@ class Trial(Generic[Fact]):
     at_most: int = 0
     enough: Callable[[Sequence[Fact]], bool] | None = field(default=None, compare=False)
     decisive: Callable[[Fact], bool] | None = field(default=None, compare=False)
+    errors_decide: bool = False
     again: bool = False
     one_void_in: int = ONE_VOID_IN
     seconds: float = 0.0

@@ -50,6 +50,7 @@ def steady_writes(
     others = ("--filename", "--allow_file_create")
     load = tuple(word for word in pattern.argv("", capacity) if not word.startswith(others))
     return Trial(
+        errors_decide=True,
         id=f"raw.{pattern.name}:{host}:{serial}",
         title=say("{pattern} on the raw disk {serial} of {host}", pattern=pattern.name, serial=serial, host=host),
         prepare=(

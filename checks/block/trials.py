@@ -57,6 +57,7 @@ def on_file(
     mounted = rounds.stands(path, filesystem)
     health = (lambda moment: (Step(moment, host, nvme.smart_log(serial)),)) if serial else (lambda _: ())
     return Trial(
+        errors_decide=True,
         id=f"fio.{pattern.name}:{host}:{path}",
         title=say("{pattern} on {host}:{path}", pattern=pattern.name, host=host, path=path),
         prepare=(

@@ -114,6 +114,7 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
         )
 
     return Trial(
+        errors_decide=True,
         id=f"integrity.{'anew' if anew else 'blocks'}:{writer.host}:{writer.path}:{reader.host}",
         title=_title(writer, reader, anew is not None),
         prepare=_prepared(writer, size),
@@ -154,6 +155,7 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         "sums-read", ("sh", "-c", _READ_SUMS, "sh", reader.folder, str(files)), _sums, limit, level=Level.LOAD
     )
     return Trial(
+        errors_decide=True,
         id=f"integrity.sums:{writer.host}:{writer.path}:{reader.host}",
         title=say("files written on {writer} and summed on {reader}, {path}", writer=writer.host, reader=reader.host, path=writer.path),
         prepare=_prepared(writer, files * size),

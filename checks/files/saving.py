@@ -83,6 +83,7 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         )
 
     return Trial(
+        errors_decide=True,
         id=f"checkpoint.save:{place.host}:{place.path}",
         title=say("a checkpoint saved to {host}:{path}", host=place.host, path=place.path),
         prepare=(

@@ -107,7 +107,7 @@ class Tried:
             facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good),
             broken=tuple(one.phrase for one in failed if isinstance(one, IoFailed)),
         )  # fmt: skip
-        if measured.broken:
+        if measured.broken and trial.errors_decide:
             return measured
         if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
             return measured

@@ -47,7 +47,9 @@ def evidence(tmp_path: Path) -> Iterator[Evidence]:
 def failing(tmp_path: Path, text: str) -> Any:
     """The second of three rounds ends with what a tool said; the others count."""
     script = f"n=$(cat {tmp_path}/n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >{tmp_path}/n; test $n != 2 && echo $n && exit; "
-    return trial(load("sh", "-c", script + 'printf %s "$1" >&2; exit 1', "sh", text.strip()), rounds=3)
+    return trial(
+        load("sh", "-c", script + 'printf %s "$1" >&2; exit 1', "sh", text.strip()), rounds=3, errors_decide=True
+    )
 
 
 @pytest.mark.usefixtures("alone")
@@ -62,6 +64,17 @@ def test_rounds_end_at_an_error_of_the_device_and_no_later_sitting_washes_it_awa
     assert again.measured(wanted) == found
     assert Tried(replay(evidence)).measured(wanted) == found
     assert (tmp_path / "n").read_text().split() == ["2"]
+
+
+@pytest.mark.usefixtures("alone")
+def test_where_no_clause_looks_for_it_such_a_round_is_undecided_as_any_that_failed(
+    evidence: Evidence, tmp_path: Path
+) -> None:
+    wanted = replace(failing(tmp_path, DD), errors_decide=False)
+    with pytest.raises(IoFailed):
+        make(evidence, wanted).measured(wanted)
+    again = Trials([wanted], LocalTransport(), replay(evidence), "kvgate:test-1").run()
+    assert again.measured(wanted).facts == (1, 3, 4)
 
 
 @pytest.mark.usefixtures("alone")
