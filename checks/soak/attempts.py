@@ -43,15 +43,36 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Remembered:
+    """One start of a soak as the host itself wrote it down, whoever started it and whatever was removed since; ``utc`` by its clock."""
+
+    host: str
+    soak: str
+    utc: str
+    rack: str
+    campaign: str
+
+
+@dataclass(frozen=True, slots=True)
 class Starts:
     """All soaks of the rack and campaign, oldest first; ``problems``: what of the ledger cannot be believed.
 
-    ``judged``: the soak that a run of G4 is about, where the list is that of a run.
+    ``judged``: the soak that a run of G4 is about, where the list is that of a run. ``remembered``: what its hosts told then.
     """
 
     soaks: tuple[Start, ...] = ()
     problems: tuple[str, ...] = ()
     judged: str = ""
+    remembered: tuple[Remembered, ...] = ()
+
+    def strange(self) -> dict[str, list[Remembered]]:
+        """Soaks that hosts remember and the ledger does not have, by name, the newest last."""
+        known = {one.soak for one in self.soaks}
+        found: dict[str, list[Remembered]] = {}
+        for one in sorted(self.remembered, key=lambda one: (one.utc, one.host)):
+            if one.soak not in known:
+                found.setdefault(one.soak, []).append(one)
+        return found
 
     def of(self, soak: str) -> Start | None:
         """The one of that name."""
@@ -101,6 +122,21 @@ def _short(utc: str) -> str:
 def named(soaks: Sequence[Start]) -> Phrase:
     """Several soaks, each with what is known of it."""
     parts = [say("{soak}: {fate}", soak=one.soak, fate=fate(one)) for one in soaks[-_NAMED:]]
+    if len(soaks) > _NAMED:
+        parts.append(say("and {more} more", more=len(soaks) - _NAMED))
+    return joined(parts)
+
+
+def remembered(soaks: Mapping[str, Sequence[Remembered]]) -> Phrase:
+    """Soaks that only the hosts know, each with when, where and in whose name it began."""
+    parts = [
+        say(
+            "{soak}: begun {utc} on {hosts} in the name of rack {rack}, campaign {campaign}",
+            soak=name, utc=_short(found[0].utc), hosts=", ".join(dict.fromkeys(one.host for one in found)),
+            rack=found[0].rack or "-", campaign=found[0].campaign or "-",
+        )
+        for name, found in list(soaks.items())[-_NAMED:]
+    ]  # fmt: skip
     if len(soaks) > _NAMED:
         parts.append(say("and {more} more", more=len(soaks) - _NAMED))
     return joined(parts)

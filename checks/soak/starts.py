@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from checks.phrase import Phrase, joined, say
-from checks.soak.attempts import Start, Starts, named
+from checks.soak.attempts import Start, Starts, named, remembered
 from checks.soak.facts import HostSoak
 from checks.soak.judging import count, finished
 from checks.verdict import Verdict
@@ -55,6 +55,9 @@ def _measured(names: Sequence[str], starts: Starts, before: Sequence[Start]) -> 
     told = say("{soaks}; soaks begun before without a verdict: {count}", soaks=", ".join(names), count=len(before))
     known = [one for name in names if (one := starts.of(name)) is not None]
     parts = [told, *([named(known)] if known else []), *([named(before)] if before else [])]
+    if strange := starts.strange():
+        parts.append(say("begun on these hosts and not in this ledger: {count}", count=len(strange)))
+        parts.append(remembered(strange))
     return joined(parts)
 
 

@@ -140,7 +140,7 @@ def start(
         store, new = control.attach(scale, anew=anew)
         told = control.start(store)
         _warn(control.unwritten(store))
-        _say(store, told, ("running", "ended"), as_json=as_json, new=new, starts=book.starts())
+        _say(store, told, ("running", "ended"), as_json=as_json, new=new, starts=control.counted())
 
 
 @soak_group.command(
@@ -171,7 +171,7 @@ def status(inventory: Path, soaks: Path, soak: str | None, ledger: str, trust: P
         told = control.status(store)
         if book is not None:
             _warn(control.unwritten(store))
-        _say(store, told, ("running", "ended"), as_json=as_json, starts=None if book is None else book.starts())
+        _say(store, told, ("running", "ended"), as_json=as_json, starts=control.counted())
 
 
 @soak_group.command(
@@ -222,7 +222,7 @@ def stop(
         if remove:
             removed = {one.host: one for one in control.remove(store, told)}
             told = [removed.get(one.host, one) for one in told]
-        _say(store, told, ("ended", "absent"), as_json=as_json, starts=book.starts())
+        _say(store, told, ("ended", "absent"), as_json=as_json, starts=control.counted())
 
 
 @soak_group.command(

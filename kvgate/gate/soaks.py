@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checks.phrase import Phrase, say
+from checks.soak.attempts import Remembered
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
 from kvgate.soak.control import Control, Told, described
@@ -17,9 +18,10 @@ from kvgate.transport.base import Transport
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """What was collected of a soak: called with a host, its segments in order."""
+    """What was collected of a soak: called with a host, its segments in order. ``remembered``: every start that its hosts know of."""
 
     store: Store
+    remembered: tuple[Remembered, ...] = ()
 
     def __call__(self, host: str) -> Iterator[bytes]:
         """Read each segment."""
@@ -61,7 +63,7 @@ def gather(
         trouble.append(error.phrase)
         if store is None:
             return None, trouble
-    return Journals(store), trouble
+    return Journals(store, control.remembered()), trouble
 
 
 def _store(control: Control, *, allow_load: bool) -> Store | None:

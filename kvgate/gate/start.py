@@ -217,10 +217,9 @@ class Started:
         if self.session.evidence is not None:
             from kvgate.gate import starts
 
-            judged = "" if found is None else found.store.soak
-            starts.keep(
-                self.session.evidence, replace(book.starts(), judged=judged)
-            )  # as it stood before this run judged it
+            judged, remembered = ("", ()) if found is None else (found.store.soak, found.remembered)
+            now = replace(book.starts(), judged=judged, remembered=remembered)  # as it stood before this run judged it
+            starts.keep(self.session.evidence, now)
         if found is not None and self.session.run is not None:
             book.write("judge", found.store.soak, {}, run=self.session.run.id)
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from checks.soak.attempts import Start, Starts
+from checks.soak.attempts import Remembered, Start, Starts
 from kvgate.evidence.store import Evidence
 from kvgate.gate import noted
+
+_REMEMBERED = ("host", "soak", "utc", "rack", "campaign")
 
 #: Kind of the journal line that holds the list.
 STARTS = "soak-starts"
@@ -17,6 +19,7 @@ STARTS = "soak-starts"
 def keep(evidence: Evidence, starts: Starts) -> None:
     """Take the list into the evidence; of several the newest counts. Raises Unwritable."""
     told = {"soaks": [asdict(one) for one in starts.soaks], "problems": list(starts.problems), "judged": starts.judged}
+    told["remembered"] = [asdict(one) for one in starts.remembered]
     noted.keep(evidence, STARTS, told, count=len(starts.soaks))
 
 
@@ -27,7 +30,12 @@ def kept(evidence: Evidence | None) -> Starts | None:
 
 def _starts(told: Mapping[str, Any]) -> Starts:
     soaks, problems = noted.rows(told, "soaks"), noted.rows(told, "problems")
-    return Starts(tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]))
+    # Runs of earlier versions kept nothing of what hosts remember.
+    remembered = noted.rows(told, "remembered") if "remembered" in told else []
+    return Starts(
+        tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]),
+        tuple(Remembered(**{key: str(one[key]) for key in _REMEMBERED}) for one in remembered),
+    )  # fmt: skip
 
 
 def _start(row: Mapping[str, object]) -> Start:

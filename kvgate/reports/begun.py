@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from checks.soak.attempts import Starts, fate
+from checks.soak.attempts import Starts, fate, remembered
 from kvgate.errors import KvgateError
 from kvgate.evidence.store import Evidence
 from kvgate.gate import starts as kept
@@ -34,5 +34,7 @@ def lines(starts: Starts, read: Reader) -> Iterator[str]:
         )
     for one in left:
         yield f"  {one.soak}{read(': ')}{read.phrase(fate(one))}"
+    for name, found in starts.strange().items():
+        yield read("! on the hosts and not in this ledger: {what}", what=read.phrase(remembered({name: found})))
     for problem in starts.problems:
         yield f"! {problem}"

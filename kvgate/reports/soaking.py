@@ -8,7 +8,7 @@ from typing import IO, Any
 from rich.table import Table
 from rich.text import Text
 
-from checks.soak.attempts import Start, Starts
+from checks.soak.attempts import Remembered, Start, Starts
 from checks.units import show_bytes
 from kvgate.reports import begun, terminal
 from kvgate.reports.messages import Reader, language
@@ -52,7 +52,14 @@ def as_json(
     return {
         "soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts, "starts": listed,
         "problems": [] if starts is None else list(starts.problems),
+        "remembered": [] if starts is None else [_remembered(name, some) for name, some in starts.strange().items()],
     }  # fmt: skip
+
+
+def _remembered(name: str, found: Sequence[Remembered]) -> dict[str, Any]:
+    first = found[0]
+    hosts = list(dict.fromkeys(one.host for one in found))
+    return {"soak": name, "begun": first.utc, "hosts": hosts, "rack": first.rack, "campaign": first.campaign}
 
 
 def start_json(one: Start, starts: Starts) -> dict[str, Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from checks.phrase import Phrase, say
+from checks.soak.attempts import Remembered, Starts
 from checks.units import show_bytes
 from kvgate import agreement
 from kvgate.errors import CannotTell, Damaged, NotAllowed
@@ -54,6 +55,7 @@ class Control:
     def __init__(self, inventory: Inventory, transport: Transport, root: Path, book: Book | None = None) -> None:
         self.inventory, self.transport, self.root, self.book = inventory, transport, root, book
         self.asked = False  # whether any host was
+        self._remembered: dict[str, list[Remembered]] = {}
         self.hosts = tuple(soaked(inventory.rack))
         soak = inventory.rack.soak
         self.place = Place(soak.folder if soak is not None else None)
@@ -171,10 +173,20 @@ class Control:
         silent: list[CannotTell] = []
         for host, answer in self._ask({host: remote.listing(self.place) for host in self.hosts}):
             try:
-                found += lying.lying(self.inventory.rack, host, remote.told(host, answer).get("soaks", []))
+                told = remote.told(host, answer)
+                found += lying.lying(self.inventory.rack, host, told.get("soaks", []))
+                self._remembered[host] = lying.remembered(host, told.get("begun", []))
             except CannotTell as error:
                 silent.append(error)
         return found, silent
+
+    def remembered(self) -> tuple[Remembered, ...]:
+        """Every start of a soak that the hosts wrote down, as they told when they were last asked what lies there."""
+        return tuple(one for host in self.hosts for one in self._remembered.get(host, ()))
+
+    def counted(self) -> Starts | None:
+        """What the ledger has of soaks, beside what hosts remember; None without a ledger."""
+        return None if self.book is None else replace(self.book.starts(), remembered=self.remembered())
 
     def _laid_out(self, soak: str, rows: Sequence[Lying]) -> dict[str, str]:
         """Host -> the plan that lies there, where it can be read. Raises CannotTell."""

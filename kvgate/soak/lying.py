@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.phrase import Phrase, joined, say
+from checks.soak.attempts import Remembered
 from kvgate.codec import canonical
 from kvgate.errors import NotAllowed
 from kvgate.inventory.model import Rack
@@ -65,6 +66,12 @@ def lying(rack: Rack, host: str, rows: Iterable[Mapping[str, Any]]) -> list[Lyin
             )
         )  # fmt: skip
     return found
+
+
+def remembered(host: str, rows: object) -> list[Remembered]:
+    """Read the starts that a host wrote down. A line that is none is passed over: the list is of the host's disk."""
+    told = [row for row in rows if isinstance(row, dict) and row.get("soak")] if isinstance(rows, list) else []
+    return [Remembered(host, *(str(row.get(key, "")) for key in ("soak", "utc", "rack", "campaign"))) for row in told]
 
 
 def _identity(rack: Rack) -> tuple[tuple[str, str], ...]:

@@ -83,15 +83,30 @@ def verb(place: Place, at: str, name: str, *words: str, limit: float = 30.0) -> 
     return Command(name, place.line(at, "$folder/worker.pyz", name, "$folder", *words, laid_out=True), limit=limit)
 
 
+_LIST = (
+    "import glob,json,os,subprocess,sys\n"
+    "base=sys.argv[1]\n"
+    'found=sorted(glob.glob(os.path.join(base,"*","*","worker.pyz")))\n'
+    'told={"soaks":[]}\n'
+    "if found:\n"
+    ' done=subprocess.run([sys.executable,found[-1],"list",base],stdout=subprocess.PIPE)\n'
+    " done.returncode and sys.exit(done.returncode)\n"
+    " told=json.loads(done.stdout.decode())\n"
+    'told["begun"]=[]\n'
+    'place=os.path.join(base,"begun.jsonl")\n'
+    "for line in open(place,errors='replace') if os.path.exists(place) else []:\n"
+    " try:\n"
+    '  told["begun"].append(json.loads(line))\n'
+    " except ValueError:\n"
+    "  pass\n"
+    "print(json.dumps(told))\n"
+)
+
+
 def listing(place: Place) -> Command:
-    """Every soak that the host knows, by whichever worker stands in the first folder."""
-    script = (
-        "import glob,os,subprocess,sys\\n"
-        "found=sorted(glob.glob(os.path.join(sys.argv[1],\"*\",\"*\",\"worker.pyz\")))\\n"
-        "found and os.execv(sys.executable,[sys.executable,found[-1],\"list\",sys.argv[1]])\\n"
-        "print(chr(123)+chr(34)+\"soaks\"+chr(34)+\":[]\"+chr(125))"
-    )  # fmt: skip
-    return Command("list", place.line("", "-c", f"exec('{script}')", "$folder"), limit=30.0)
+    """Every soak that the host knows, by whichever worker stands in the first folder, and those that ever began there (``begun``)."""
+    program = _LIST.replace("\n", "\\n").replace("'", "\\'")
+    return Command("list", place.line("", "-c", f"exec('{program}')", "$folder"), limit=30.0)
 
 
 def plan(place: Place, at: str) -> Command:

@@ -55,6 +55,7 @@ class SoakHost:
     troubles: tuple[Trouble, ...] = ()
     captured: str = ""
     soaks: dict[str, _Soak] = field(default_factory=dict)
+    begun: list[dict[str, Any]] = field(default_factory=list)  # every start, whatever was removed since
 
     def answer(self, line: str) -> Reply | None:
         """Answer one command line; None for one that calls no worker."""
@@ -85,7 +86,7 @@ class SoakHost:
         return Reply()
 
     def _listed(self) -> Reply:
-        return _said({"soaks": [self._status(at) for at in self.soaks]})
+        return _said({"soaks": [self._status(at) for at in self.soaks], "begun": self.begun})
 
     def _asked(self, at: str, verb: str, words: Sequence[str]) -> Reply:
         if verb == "read":
@@ -103,6 +104,8 @@ class SoakHost:
         if soak.begun is not None:
             return {**self._status(at), "did": "attached"}
         told = self._status(at)
+        named = {key: soak.plan.get(key, "") for key in ("soak", "host", "rack", "campaign")}
+        self.begun.append({**named, "utc": _utc(datetime.now(UTC))})
         soak.begun = (
             time.monotonic(),
             datetime.now(UTC),

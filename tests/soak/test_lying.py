@@ -44,7 +44,7 @@ def changed(control: Control, tmp_path: Path, old: str, new: str, root: Path | N
 
 
 def soaks(hosts: Path) -> list[str]:
-    return sorted(path.name for path in hosts.iterdir())
+    return sorted(path.name for path in hosts.iterdir() if path.is_dir())
 
 
 def seqs(store: Store, host: str) -> list[int]:

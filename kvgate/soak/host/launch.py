@@ -17,6 +17,9 @@ from typing import Any
 from .journal import canonical, digest, segments, write_into
 from .times import boot_id, living, now, started
 
+#: Beside the soaks of a host: a line for each that ever began there, whoever began it.
+BEGUN = "begun.jsonl"
+
 _STARTS = 45.0  # seconds that a worker has to say that it is there: a host under load lends Python no more
 _STOPS = 75.0  # seconds that it has to end: its loads get TERM first
 _QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
@@ -120,6 +123,8 @@ def start(folder: Path) -> dict[str, Any]:
 def _started(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
     end_marked(mark_of(before))  # what a killed worker left running
     plan = small(folder / "plan.json")
+    if before["state"] == "absent":
+        _remember(folder, plan)
     tried: list[str] = []
     for way in (_system, _user, _process):
         trouble = way(folder, plan)
@@ -135,6 +140,19 @@ def _started(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
     log = folder / "worker.log"
     said = log.read_text("utf-8", "backslashreplace")[-2000:] if log.exists() else ""
     return {**status(folder), "did": "failed", "tried": tried, "log": said}
+
+
+def _remember(folder: Path, plan: dict[str, Any]) -> None:
+    """Write down beside all soaks that this one begins, before it does: that stays when its folder is removed."""
+    told = {key: plan.get(key, "") for key in ("soak", "host", "rack", "campaign")}
+    with (folder.parent.parent / BEGUN).open("ab+") as file:
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":  # what a crash left of a line is a line of its own, and none that can be read
+                file.write(b"\n")
+        file.write(canonical({**told, "utc": now().utc}).encode("ascii") + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def unit_of(plan: dict[str, Any]) -> str:
