@@ -103,11 +103,10 @@ class Tried:
         facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
-        measured = Measured(
-            facts, voided, tuple(one.phrase for one in failed), tuple(one.around for one in good),
-            broken=tuple(one.phrase for one in failed if isinstance(one, IoFailed)),
-        )  # fmt: skip
-        if measured.broken and trial.errors_decide:
+        broken = tuple(one.phrase for one in failed if isinstance(one, IoFailed)) if trial.errors_decide else ()
+        around = tuple(one.around for one in good)
+        measured = Measured(facts, voided, tuple(one.phrase for one in failed), around, broken)
+        if broken:
             return measured
         if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
             return measured
