@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from lab.vm.machine import Machine, nvme
@@ -101,22 +102,40 @@ def _plug(rack: Rack) -> None:
     _settled(rack.machine("node"))
 
 
-def _unreadable(rack: Rack) -> None:
-    """Answer every read of one place of the fourth disk with an error, and let the node come there: 300 MiB to 500 MiB of the volume."""
+@contextlib.contextmanager
+def unreadable(rack: Rack, byte: int) -> Iterator[None]:
+    """For as long as this lasts every read of one place of the array's fourth disk ends in an error."""
+    _refuse(rack, byte // 512)
+    try:
+        yield
+    finally:
+        _answer(rack)
+
+
+def _refuse(rack: Rack, sector: int) -> None:
     array = rack.machine("array")
-    error = {"event": "none", "iotype": "read", "errno": 5, "sector": 204_800, "immediately": False, "once": False}
+    error = {"event": "none", "iotype": "read", "errno": 5, "sector": sector, "immediately": False, "once": False}
     array.ask(
         "blockdev-add", **{"driver": "blkdebug", "node-name": "broken", "image": "disk3", "inject-error": [error]}
     )
     array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="broken")
+
+
+def _answer(rack: Rack) -> None:
+    array = rack.machine("array")
+    array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="disk3")
+    array.ask("blockdev-del", **{"node-name": "broken"})
+
+
+def _unreadable(rack: Rack) -> None:
+    """Answer every read of one place of the fourth disk with an error, and let the node come there: 300 MiB to 500 MiB of the volume."""
+    _refuse(rack, 204_800)
     read = "dd if=$(findmnt -no SOURCE /mnt/fx100) of=/dev/null bs=1M skip=300 count=200 iflag=direct conv=noerror 2>/run/read-error"
     rack.machine("node").ssh(f"{read}\ntrue", 600)
 
 
 def _readable(rack: Rack) -> None:
-    array = rack.machine("array")
-    array.ask("qom-set", path="/machine/peripheral/nvme3", property="drive", value="disk3")
-    array.ask("blockdev-del", **{"node-name": "broken"})
+    _answer(rack)
     _settled(rack.machine("node"))
 
 

@@ -6,10 +6,19 @@ import shlex
 import time
 from typing import Any
 
+import pytest
+
+from checks.block.patterns import Pattern, Way
+from checks.block.space import FOLDER
+from checks.block.trials import on_file
 from checks.files import integrity
 from checks.files.integrity import Place, by_blocks
 from checks.probe import Probe, Streams
-from lab.vm.order import NQN
+from kvgate.errors import IoFailed
+from kvgate.gate.reading import read
+from kvgate.transport.base import Answer
+from lab.vm.faults import unreadable
+from lab.vm.order import ARRAY, NQN
 from lab.vm.rack import Rack
 from tests.rack.conftest import NEEDS_RACK
 from tests.rack.expected import EXPECTED, differing, told, undecided
@@ -81,6 +90,40 @@ def test_what_was_written_is_verified_over_a_new_connection_and_a_block_changed_
         note.append(f"verified after the volume was connected anew; one page changed on the array: {wrong}")
     finally:
         node.ssh(f"rm -rf {place.folder}")
+
+
+def test_a_block_that_a_disk_of_the_array_cannot_read_is_told_as_an_error_of_the_volume(
+    rack: Rack, note: list[str]
+) -> None:
+    """From an emulated disk through RAID0, nvmet, RDMA, the node's driver and XFS to what fio says, by the gate's own words."""
+    node = rack.machine("node")
+    trial = on_file("node", MOUNT, "xfs", Pattern(Way.READ, 2**20, 8, 4), SIZE)
+    steps = {step.name: step.probe for step in trial.everything}
+    file = f"{MOUNT}/{FOLDER}/{trial.id.split(':')[0].removeprefix('fio.')}"
+    try:
+        for name in ("folder", "lay out"):
+            _ask(rack, steps[name])
+        with unreadable(rack, _on_the_last_disk(rack, _first_byte(rack, file))):
+            said = node.ssh(shlex.join(map(str, steps["load"].argv)), 300)
+        answer = Answer("load", said.stdout.encode(), said.stderr.encode(), said.returncode, 0.0)
+        with pytest.raises(IoFailed, match=r"node: fio: .*error") as found:
+            read("node", steps["load"], answer)
+        note.append(str(found.value))
+        assert _ask(rack, steps["load"]).run.jobs[0].error == 0
+    finally:
+        node.ssh(f"rm -rf {MOUNT}/{FOLDER}")
+
+
+def _on_the_last_disk(rack: Rack, first: int) -> int:
+    """Byte on the array's fourth disk of a chunk that lies in the file which begins at byte ``first`` of the RAID0."""
+    words = ("md=/sys/block/md0/md; cat $md/chunk_size; for one in $md/dev-*; do name=${one##*/dev-}; "
+             'echo $(cat /sys/block/$name/device/serial) $(cat $one/slot) $(cat $one/offset); done')  # fmt: skip
+    chunk, *members = rack.machine("array").ssh(words).stdout.split("\n")
+    size = int(chunk)
+    (mine,) = [one.split() for one in members if one.startswith(ARRAY.serials[3])]
+    slot, begins, disks = int(mine[1]), int(mine[2]) * 512, len([one for one in members if one.strip()])
+    number = next(n for n in range(first // size + 1, first // size + 1 + disks) if n % disks == slot)
+    return begins + number // disks * size
 
 
 def _connect_anew(rack: Rack) -> None:
