@@ -15,7 +15,8 @@ from kvgate.errors import KvgateError, NotAllowed
 from kvgate.gate.start import transport_for
 from kvgate.inventory import reader
 from kvgate.reports.messages import Reader
-from kvgate.soak.control import Control, elapsed
+from kvgate.soak.control import Control
+from kvgate.soak.told import elapsed
 
 #: Times the speed of a real soak: 72 h in 13 s.
 SCALE = 20_000.0

@@ -25,11 +25,12 @@ from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
 from kvgate.reports import soaking, terminal, watching
 from kvgate.reports.messages import Reader, language
-from kvgate.soak.control import Control, Told
+from kvgate.soak.control import Control
 from kvgate.soak.glance import Glance
 from kvgate.soak.reckoning import Reckoned, Reckoning
 from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
+from kvgate.soak.told import Told
 
 _INVENTORY = click.option(
     "--inventory", type=click.Path(path_type=Path), required=True, envvar="KVGATE_INVENTORY", help=speech.read("the rack")

@@ -10,9 +10,10 @@ from checks.phrase import Phrase, say
 from checks.soak.attempts import Remembered
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
-from kvgate.soak.control import Control, Told, described
+from kvgate.soak.control import Control
 from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
+from kvgate.soak.told import Told, described
 from kvgate.transport.base import Transport
 
 

@@ -13,8 +13,8 @@ from checks.units import show_bytes
 from kvgate.reports import begun, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
-from kvgate.soak.control import Told, described, elapsed
 from kvgate.soak.store import Store
+from kvgate.soak.told import Told, described, elapsed
 
 STYLE = {
     "running": "green",

@@ -12,10 +12,10 @@ from checks.soak.accounting import State
 from checks.units import show_bytes
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.soaking import STYLE, head, hours
-from kvgate.soak.control import Told, described, elapsed
 from kvgate.soak.glance import Glance
 from kvgate.soak.reckoning import Reckoned
 from kvgate.soak.store import Store
+from kvgate.soak.told import Told, described, elapsed
 
 #: Columns from which on all stands in one table; below, time, work and latency each have their own.
 _WIDE = 160

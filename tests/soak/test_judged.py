@@ -17,9 +17,10 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate import soaks
 from kvgate.gate.answers import Answers
 from kvgate.gate.soaked import Soaked
-from kvgate.soak.control import Control, described
+from kvgate.soak.control import Control
 from kvgate.soak.starts import Book
 from kvgate.soak.store import Copy, Store
+from kvgate.soak.told import described
 from kvgate.transport.local import LocalTransport
 from tests.soak.hosted import kill, until
 

@@ -19,8 +19,9 @@ from kvgate.errors import Damaged, NotAllowed
 from kvgate.gate.soaks import gather
 from kvgate.inventory import reader
 from kvgate.ledger.repository import Ledger
-from kvgate.soak.control import Control, described
+from kvgate.soak.control import Control
 from kvgate.soak.store import Copy, Store
+from kvgate.soak.told import described
 from kvgate.transport.local import LocalTransport
 from tests.soak.conftest import SIGNER
 from tests.soak.hosted import ask, kill, until

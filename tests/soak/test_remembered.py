@@ -19,6 +19,7 @@ from kvgate.gate.soaks import gather
 from kvgate.ledger.repository import Ledger
 from kvgate.soak import lying
 from kvgate.soak.control import Control
+from kvgate.soak.told import Told, described
 from kvgate.transport.local import LocalTransport
 from tests.gates.soaking import array, node, started
 from tests.soak.conftest import SIGNER
@@ -71,6 +72,15 @@ def test_a_host_that_lost_the_end_of_its_list_goes_on_with_it(tmp_path: Path) ->
     told = json.loads(lines[2])
     assert (told["soak"], told["host"]) == ("soak-1", "here")
     assert told["utc"].endswith("Z")
+
+
+def test_a_start_that_cannot_be_written_down_is_none_and_says_why(tmp_path: Path) -> None:
+    folder = lay_out(tmp_path / "soak-1" / "here", plan(soak="soak-1"))
+    (tmp_path / "begun.jsonl").mkdir()
+    told = Told("here", ask(folder, "start"))
+    assert (told.state, told.found["did"]) == ("absent", "failed")
+    assert "did not begin: begun.jsonl: " in str(described(told))
+    assert "Is a directory" in str(described(told))
 
 
 def test_a_soak_that_goes_on_is_written_down_once(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from rich.console import Console
 
 from kvgate.errors import Unreachable
 from kvgate.reports.watching import View
-from kvgate.soak.control import Told, elapsed
 from kvgate.soak.glance import Glance
 from kvgate.soak.reckoning import Reckoned, Reckoning
 from kvgate.soak.store import Store
+from kvgate.soak.told import Told, elapsed
 from lab.soak.journal import segments
 from lab.soak.plan import plan
 from lab.soak.trouble import Away

@@ -124,7 +124,10 @@ def _started(folder: Path, before: dict[str, Any]) -> dict[str, Any]:
     end_marked(mark_of(before))  # what a killed worker left running
     plan = small(folder / "plan.json")
     if before["state"] == "absent":
-        _remember(folder, plan)
+        try:
+            _remember(folder, plan)
+        except OSError as error:  # a start that nobody could find afterwards is none
+            return {**before, "did": "failed", "tried": ["%s: %s" % (BEGUN, error)], "log": ""}
     tried: list[str] = []
     for way in (_system, _user, _process):
         trouble = way(folder, plan)
