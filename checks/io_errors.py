@@ -21,13 +21,15 @@ ERRNOS = {
     117: "Structure needs cleaning",  # EUCLEAN: XFS found itself damaged
     121: "Remote I/O error",  # EREMOTEIO: the target failed
 }
-_SAID = re.compile(
-    rf"^(?:fio|dd|tee|sync|sha256sum): .*(?:{'|'.join(re.escape(text) for text in ERRNOS.values())})", re.MULTILINE
-)
+_ERROR = "|".join(re.escape(text) for text in ERRNOS.values())
+_TOOLS = "fio|dd|tee|sync|sha256sum|mkdir|rm|stat|head|find|cat"
+#: A shell that could not open a file says so in words of its own; a program that it could not start is none of these.
+_SHELL = r"(?:ba|da)?sh: (?:line )?\d+: (?:cannot (?:open|create) )?/[^:]*"
+_SAID = re.compile(rf"^(?:(?:{_TOOLS}): .*|{_SHELL}: )(?:{_ERROR})", re.MULTILINE)
 
 
 def said(text: str) -> str | None:
-    """The line in which fio, dd, tee, sync or sha256sum tells of such an answer, cut to 160 characters; None where none does."""
+    """The line in which a tool of a load, or its shell, tells of such an answer, cut to 160 characters; None where none does."""
     found = _SAID.search(text)
     if found is None:
         return None

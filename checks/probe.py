@@ -26,6 +26,10 @@ class NothingPrinted(UnreadableOutput):
     """No output at all: what was asked about is not there, or nothing shows it."""
 
 
+class AnsweredWithError(UnreadableOutput):
+    """An output that says that the device or filesystem under load answered with an error; the message is the tool's line."""
+
+
 class NotOffered(UnreadableOutput):
     """An output that says that this machine or driver does not offer what was asked; a declared answer may stand in."""
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeVar
 
+from checks import io_errors
 from checks.phrase import Phrase, say
-from checks.probe import Device, Level, Probe, UnreadableOutput, Word
+from checks.probe import AnsweredWithError, Device, Level, Probe, UnreadableOutput, Word
 
 Fact = TypeVar("Fact")
 
@@ -214,6 +215,9 @@ def _looked(text: str) -> Guarded[str]:
 def _written(parse: Callable[[str], Fact]) -> Callable[[str], Guarded[Fact]]:
     def read(text: str) -> Guarded[Fact]:
         if (refused := _refusal(text)) is not None:
+            # Refused after it was written: the disk went away under the load, and what the load said of it comes first.
+            if _CLEAR.search(text) and (line := io_errors.said(text)) is not None:
+                raise AnsweredWithError(line)
             return Guarded(refused, None)
         if _CLEAR.findall(text) != _HELD.findall(text) or len(_CLEAR.findall(text)) != 1:
             raise UnreadableOutput("the guard does not say that the disk was the same before and after")

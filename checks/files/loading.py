@@ -35,6 +35,8 @@ _SLOWEST = 50 * 10**6
 _READ = " ".join(
     (
         "dir=$1; jobs=$2;",
+        # A folder that cannot be listed must not pass for one with fewer files: pipes below take the status of their last command.
+        """find -L "$dir" -type f -size +0 >/dev/null || exit;""",
         """count=$(find -L "$dir" -type f -size +0 | wc -l);""",
         """size=$(find -L "$dir" -type f -printf '%s\\n' | awk '{s += $1} END {printf "%.0f", s}');""",
         "read -r start rest </proc/uptime;",

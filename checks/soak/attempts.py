@@ -57,13 +57,15 @@ class Remembered:
 class Starts:
     """All soaks of the rack and campaign, oldest first; ``problems``: what of the ledger cannot be believed.
 
-    ``judged``: the soak that a run of G4 is about, where the list is that of a run. ``remembered``: what its hosts told then.
+    ``judged``: the soak that a run of G4 is about, where the list is that of a run. ``remembered``: what its hosts told then, and
+    ``unasked`` the hosts that did not tell.
     """
 
     soaks: tuple[Start, ...] = ()
     problems: tuple[str, ...] = ()
     judged: str = ""
     remembered: tuple[Remembered, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     def strange(self) -> dict[str, list[Remembered]]:
         """Soaks that hosts remember and the ledger does not have, by name, the newest last."""

@@ -56,8 +56,12 @@ def _measured(names: Sequence[str], starts: Starts, before: Sequence[Start]) -> 
     known = [one for name in names if (one := starts.of(name)) is not None]
     parts = [told, *([named(known)] if known else []), *([named(before)] if before else [])]
     if strange := starts.strange():
-        parts.append(say("begun on these hosts and not in this ledger: {count}", count=len(strange)))
+        parts.append(
+            say("begun on these hosts and not among the soaks of this rack in the ledger: {count}", count=len(strange))
+        )
         parts.append(remembered(strange))
+    if starts.unasked:
+        parts.append(say("not told what began on: {hosts}", hosts=", ".join(starts.unasked)))
     return joined(parts)
 
 

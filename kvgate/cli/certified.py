@@ -20,35 +20,37 @@ from kvgate.reports.messages import Reader
 
 @dataclass(frozen=True, slots=True)
 class Already:
-    """The document with every signature that it has, what it says, and who has not signed it; nobody where no keys are known."""
+    """The document with every signature that it has, what it says, and who has not signed it; None: it is not known whose keys count."""
 
     envelope: Envelope
     made: Certificate
-    missing: tuple[str, ...]
+    missing: tuple[str, ...] | None
 
 
 def already(book: Ledger, run: RunRecord, made: Certificate, trust: Trust | None) -> Already | None:
-    """The newest certificate of the same decision of a run, with the same waivers, that still counts.
+    """The certificate of the same decision of a run, on the same gate before it, with the same waivers, that still counts.
 
-    One that is over, or signed by a key that is no party's, is none: then a new one is due.
+    One that all have signed, else the newest. One that is over, or signed by a key that is no party's, is none: then a new one is due.
     """
     at = standing.now()
+    found: list[Already] = []
     for stored in reversed(book.envelopes(run.campaign, "certificate", run.id)):
-        found = examine(stored.content, Asked(at, trust, draft=True, simulated=run.simulated))
-        if found.certificate is None or found.envelope is None:
+        one = examine(stored.content, Asked(at, trust, draft=True, simulated=run.simulated))
+        if one.certificate is None or one.envelope is None:
             continue
-        if _about(found.certificate) != _about(made) or standing.moment(found.certificate.predicate.expires) <= at:
+        if _about(one.certificate) != _about(made) or standing.moment(one.certificate.predicate.expires) <= at:
             continue
-        signed = found.endorsement
+        signed = one.endorsement
         if trust is not None and (signed is None or signed.problems or not signed.signed):
             continue
-        return Already(found.envelope, found.certificate, () if signed is None else signed.missing)
-    return None
+        found.append(Already(one.envelope, one.certificate, None if signed is None else signed.missing))
+    return next((one for one in found if one.missing == ()), found[0] if found else None)
 
 
-def _about(certificate: Certificate) -> tuple[str, frozenset[str]]:
+def _about(certificate: Certificate) -> tuple[str, str, frozenset[str]]:
     said = certificate.predicate
-    return said.entry.hash, frozenset(one.document for one in said.waivers)
+    before = "" if said.previous is None else said.previous.document
+    return said.entry.hash, before, frozenset(one.document for one in said.waivers)
 
 
 def written_again(found: Already, path: Path, read: Reader) -> None:
@@ -60,7 +62,12 @@ def written_again(found: Already, path: Path, read: Reader) -> None:
         read("certified at {issued} already: the same document was written again, nothing was signed", issued=issued),
         err=True,
     )
-    for party in found.missing:
+    if found.missing is None:
+        click.echo(
+            read("whose signatures count is not known without --trust FILE: who has not signed it is not told"),
+            err=True,
+        )
+    for party in found.missing or ():
         command = f"kvgate cosign {path} --key FILE --party {party} --trust FILE"
         click.echo(read("{party} has not signed it yet: {command}", party=party, command=command), err=True)
     click.echo(path)

@@ -55,7 +55,7 @@ def passphrase(path: Path) -> str:
         try:
             return str(click.prompt(asked, hide_input=True, err=True, default="", show_default=False))
         except getpass.GetPassWarning:
-            line = sys.stdin.readline()
+            line = "" if sys.stdin is None else sys.stdin.readline()  # none is there where it was closed
     if not line:
         raise click.Abort
     click.echo(err=True)

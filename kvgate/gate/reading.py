@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from checks import io_errors
 from checks.phrase import Phrase, say
-from checks.probe import Level, NothingPrinted, NotOffered, Probe, Streams, UnreadableOutput
+from checks.probe import AnsweredWithError, Level, NothingPrinted, NotOffered, Probe, Streams, UnreadableOutput
 from kvgate.errors import (
     CommandFailed,
     IoFailed,
@@ -45,6 +45,9 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
     """One kept answer -> fact, or the reason why not. Raises CannotTell."""
     stdout, stderr = kept.stdout.decode("utf-8", "backslashreplace"), kept.stderr.decode("utf-8", "backslashreplace")
     said = next((line.strip()[:200] for line in (stderr or stdout).splitlines() if line.strip()), say("nothing"))
+    failed = kept.status not in (*probe.accepted, 126, 127)  # those two say that the tool itself could not be had
+    if failed and probe.level is not Level.PASSIVE and (line := io_errors.said(f"{stdout}\n{stderr}")) is not None:
+        raise IoFailed(say("{host}: {line}", host=host, line=line))
     if kept.truncated:
         raise Truncated(say("{host}: {tool} printed more than its limit; the rest was cut", host=host, tool=probe.tool))
     if kept.status in (124, 137) and kept.status not in probe.accepted:
@@ -57,8 +60,6 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
             )
         )
     if kept.status not in probe.accepted:
-        if probe.level is not Level.PASSIVE and (line := io_errors.said(f"{stdout}\n{stderr}")) is not None:
-            raise IoFailed(say("{host}: {line}", host=host, line=line))
         if kept.status == 127:
             if _ABSENT.search(stderr):  # as any shell says it: nothing to add
                 raise ToolMissing(say("{host}: {tool} is not installed; install it", host=host, tool=probe.tool))
@@ -71,17 +72,19 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
             )
         if _UNSUPPORTED.search(stderr) or (not stderr and _UNSUPPORTED.search(stdout[:500])):
             raise Unsupported(say("{host}: {tool}: {said}", host=host, tool=probe.tool, said=said))
-        failed = say(
+        why = say(
             "{host}: {tool} ended with status {status} and said: {said}",
             host=host,
             tool=probe.tool,
             status=kept.status,
             said=said,
         )
-        raise CommandFailed(_by_hand(failed, probe))
+        raise CommandFailed(_by_hand(why, probe))
     text = stdout + stderr if probe.streams is Streams.BOTH else stdout
     try:
         return probe.parse(text)
+    except AnsweredWithError as error:
+        raise IoFailed(say("{host}: {line}", host=host, line=str(error))) from None
     except NotOffered as error:
         raise Unsupported(say("{host}: {why}", host=host, why=str(error))) from None
     except NothingPrinted:

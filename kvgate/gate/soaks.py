@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from checks.phrase import Phrase, say
-from checks.soak.attempts import Remembered
+from checks.soak.attempts import Remembered, Starts
 from kvgate.errors import CannotTell, NotAllowed, Unwritable
 from kvgate.inventory.reader import Inventory
 from kvgate.soak.control import Control
@@ -19,15 +19,23 @@ from kvgate.transport.base import Transport
 
 @dataclass(frozen=True, slots=True)
 class Journals:
-    """What was collected of a soak: called with a host, its segments in order. ``remembered``: every start that its hosts know of."""
+    """What was collected of a soak: called with a host, its segments in order.
+
+    ``remembered``: every start that its hosts know of; ``unasked``: hosts that did not tell.
+    """
 
     store: Store
     remembered: tuple[Remembered, ...] = ()
+    unasked: tuple[str, ...] = ()
 
     def __call__(self, host: str) -> Iterator[bytes]:
         """Read each segment."""
         for _, path in Copy.listed(self.store.path / host):
             yield path.read_bytes()
+
+    def beside(self, starts: Starts) -> Starts:
+        """What the ledger has of soaks, with the one that is judged and what hosts remember."""
+        return replace(starts, judged=self.store.soak, remembered=self.remembered, unasked=self.unasked)
 
     def state(self, host: str) -> bytes | None:
         """What the host said of the worker."""
@@ -64,7 +72,7 @@ def gather(
         trouble.append(error.phrase)
         if store is None:
             return None, trouble
-    return Journals(store, control.remembered()), trouble
+    return Journals(store, control.remembered(), control.untold()), trouble
 
 
 def _store(control: Control, *, allow_load: bool) -> Store | None:

@@ -217,9 +217,8 @@ class Started:
         if self.session.evidence is not None:
             from kvgate.gate import starts
 
-            judged, remembered = ("", ()) if found is None else (found.store.soak, found.remembered)
-            now = replace(book.starts(), judged=judged, remembered=remembered)  # as it stood before this run judged it
-            starts.keep(self.session.evidence, now)
+            now = book.starts()  # as it stood before this run judged it
+            starts.keep(self.session.evidence, now if found is None else found.beside(now))
         if found is not None and self.session.run is not None:
             book.write("judge", found.store.soak, {}, run=self.session.run.id)
 

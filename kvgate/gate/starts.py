@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from checks.soak.attempts import Remembered, Start, Starts
@@ -17,9 +17,13 @@ STARTS = "soak-starts"
 
 
 def keep(evidence: Evidence, starts: Starts) -> None:
-    """Take the list into the evidence; of several the newest counts. Raises Unwritable."""
+    """Take the list into the evidence; of several the newest counts, beside whatever hosts remembered before. Raises Unwritable."""
+    if (before := kept(evidence)) is not None:
+        remembered = tuple(dict.fromkeys((*before.remembered, *starts.remembered)))
+        unasked = tuple(host for host in starts.unasked if host in before.unasked)
+        starts = replace(starts, remembered=remembered, unasked=unasked)
     told = {"soaks": [asdict(one) for one in starts.soaks], "problems": list(starts.problems), "judged": starts.judged}
-    told["remembered"] = [asdict(one) for one in starts.remembered]
+    told |= {"remembered": [asdict(one) for one in starts.remembered], "unasked": list(starts.unasked)}
     noted.keep(evidence, STARTS, told, count=len(starts.soaks))
 
 
@@ -35,6 +39,7 @@ def _starts(told: Mapping[str, Any]) -> Starts:
     return Starts(
         tuple(_start(one) for one in soaks), tuple(map(str, problems)), str(told["judged"]),
         tuple(Remembered(**{key: str(one[key]) for key in _REMEMBERED}) for one in remembered),
+        tuple(map(str, noted.rows(told, "unasked"))) if "unasked" in told else (),
     )  # fmt: skip
 
 

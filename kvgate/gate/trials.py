@@ -152,7 +152,7 @@ class Trials:
         fresh = False
         while True:
             rounds = self.tried.rounds(trial)
-            if trial.errors_decide and any(one.broken for one in rounds):
+            if self.tried.broken(trial):
                 return
             facts = [one.fact for one in rounds if one.void is None and one.failed is None]
             counted = sum(1 for one in rounds if one.failed is None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from checks.around.facts import Around, Hosts
@@ -51,11 +51,6 @@ class Ended:
     failed: CannotTell | None = None
     around: Hosts = field(default_factory=dict)
 
-    @property
-    def broken(self) -> bool:
-        """Whether what was under load answered with an error: no round after it can take that back."""
-        return isinstance(self.failed, IoFailed)
-
 
 class Tried:
     """Reads rounds. ``ended`` holds the numbers of the rounds that came to their end, by trial key."""
@@ -66,6 +61,8 @@ class Tried:
         self.begun: dict[str, int] = {}  # highest number of a round that was begun, by trial key
         self.asked: dict[str, Trial[Any]] = {}  # every trial that a clause asked for, by key
         self._known: dict[tuple[str, int, Any], Ended] = {}
+        self._began: dict[str, set[int]] = {}
+        self._errors: dict[tuple[str, int], IoFailed | None] = {}
         for line in answers.evidence.notes(ROUND):
             self.end(str(line.get("trial")), line.get("number"))
         for line in answers.evidence.notes(BEGUN):
@@ -75,6 +72,7 @@ class Tried:
         """Note that a round was begun."""
         if isinstance(number, int):
             self.begun[key] = max(number, self.begun.get(key, 0))
+            self._began.setdefault(key, set()).add(number)
 
     def end(self, key: str, number: object) -> None:
         """Note that a round came to its end."""
@@ -92,6 +90,29 @@ class Tried:
         """All rounds that came to their end, in order."""
         return [self.round(trial, number) for number in self.ended.get(trial.key, ())]
 
+    def broken(self, trial: Trial[Any]) -> list[IoFailed]:
+        """Errors with which what was under load answered, where they decide: of rounds that ended and of those that were cut short."""
+        if not trial.errors_decide:
+            return []
+        ended = [one.failed for one in self.rounds(trial)]
+        cut = [self._error(trial, number) for number in self._cut_by_errors(trial)]
+        return [error for error in (*ended, *cut) if isinstance(error, IoFailed)]
+
+    def _error(self, trial: Trial[Any], number: int) -> IoFailed | None:
+        """The error that a step of a round without an end was answered with: whoever interrupts a round takes nothing back."""
+        place = (trial.key, number)
+        if place not in self._errors:
+            self._errors[place] = None
+            for step in (*trial.preparation, *trial.steps_of(number)):
+                try:
+                    self.step(trial, number, step)
+                except IoFailed as error:
+                    self._errors[place] = error
+                    break
+                except CannotTell:
+                    continue
+        return self._errors[place]
+
     def measured(self, trial: Trial[Fact]) -> Measured[Fact]:
         """Return what the rounds gave. Raises CannotTell where fewer than wanted count, too many are void, or a further one was wanted.
 
@@ -103,13 +124,13 @@ class Tried:
         facts = tuple(one.fact for one in good)
         voided = tuple(one.void for one in rounds if one.void is not None)
         failed = [one.failed for one in rounds if one.failed is not None]
-        broken = tuple(one.phrase for one in failed if isinstance(one, IoFailed)) if trial.errors_decide else ()
+        broken = tuple(error.phrase for error in self.broken(trial))
         around = tuple(one.around for one in good)
         measured = Measured(facts, voided, tuple(one.phrase for one in failed), around, broken)
         if broken:
             return measured
-        if trial.decisive is not None and any(trial.decisive(fact) for fact in facts):
-            return measured
+        if trial.decisive is not None and (decided := self._decided(trial, facts)):
+            return replace(measured, facts=decided)
         if not rounds and (serials := self._not_permitted(trial)) is not None:
             raise CannotTell(
                 say(
@@ -183,13 +204,37 @@ class Tried:
         """Evidence numbers of every step of every round that came to its end, and of what stood around it."""
         kept = (
             self.answers.place(host, key)
-            for number in self.ended.get(trial.key, ())
+            for number in (*self.ended.get(trial.key, ()), *self._cut_by_errors(trial))
             for host, key in (
                 *((step.host, trial.place(number, step)) for step in trial.everything),
                 *((host, hidden(trial, number, moment)) for host in sorted(trial.hosts) for moment in AROUND),
             )
         )
         return [number for number in kept if number is not None]
+
+    def _decided(self, trial: Trial[Fact], facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+        """The facts, with those of rounds that were cut short after they told what decides; empty where none decides."""
+        decisive = trial.decisive or (lambda _: False)
+        found = list(facts)
+        for number in self._cut(trial):
+            kept: dict[str, Any] = {}
+            for step in trial.steps_of(number):
+                with contextlib.suppress(CannotTell):
+                    kept[step.name] = self.step(trial, number, step)
+            with contextlib.suppress(
+                KeyError, UnreadableOutput, Voided, CannotTell
+            ):  # it was cut before it told enough
+                if decisive(fact := trial.read(kept)):
+                    found.append(fact)
+        return tuple(found) if any(decisive(fact) for fact in found) else ()
+
+    def _cut(self, trial: Trial[Any]) -> list[int]:
+        """Rounds that were begun and have no end."""
+        return sorted(self._began.get(trial.key, set()) - set(self.ended.get(trial.key, ())))
+
+    def _cut_by_errors(self, trial: Trial[Any]) -> list[int]:
+        """Rounds without an end that tell an error which decides."""
+        return [number for number in self._cut(trial) if trial.errors_decide and self._error(trial, number) is not None]
 
     def step(self, trial: Trial[Any], number: int, step: Step) -> Any:
         """Read the fact of one step. Raises CannotTell."""

@@ -35,6 +35,9 @@ def lines(starts: Starts, read: Reader) -> Iterator[str]:
     for one in left:
         yield f"  {one.soak}{read(': ')}{read.phrase(fate(one))}"
     for name, found in starts.strange().items():
-        yield read("! on the hosts and not in this ledger: {what}", what=read.phrase(remembered({name: found})))
+        what = read.phrase(remembered({name: found}))
+        yield read("! begun on the hosts and not among the soaks of this rack in the ledger: {what}", what=what)
+    if starts.unasked:
+        yield read("! not told what began on: {hosts}", hosts=read(", ").join(starts.unasked))
     for problem in starts.problems:
         yield f"! {problem}"

@@ -168,9 +168,15 @@ class Control:
         """Every start of a soak that the hosts wrote down, as they told when they were last asked what lies there."""
         return tuple(one for host in self.hosts for one in self._remembered.get(host, ()))
 
+    def untold(self) -> tuple[str, ...]:
+        """Hosts that did not tell what began on them, or were not asked."""
+        return tuple(host for host in self.hosts if host not in self._remembered)
+
     def counted(self) -> Starts | None:
         """What the ledger has of soaks, beside what hosts remember; None without a ledger."""
-        return None if self.book is None else replace(self.book.starts(), remembered=self.remembered())
+        if self.book is None:
+            return None
+        return replace(self.book.starts(), remembered=self.remembered(), unasked=self.untold())
 
     def _laid_out(self, soak: str, rows: Sequence[Lying]) -> dict[str, str]:
         """Host -> the plan that lies there, where it can be read. Raises CannotTell."""

@@ -93,11 +93,15 @@ _LIST = (
     " done.returncode and sys.exit(done.returncode)\n"
     " told=json.loads(done.stdout.decode())\n"
     'told["begun"]=[]\n'
-    'place=os.path.join(base,"begun.jsonl")\n'
-    "for line in open(place,errors='replace') if os.path.exists(place) else []:\n"
+    "try:\n"
+    ' lines=open(os.path.join(base,"begun.jsonl"),errors="replace").readlines()\n'
+    "except OSError:\n"
+    " lines=[]\n"
+    "for line in lines:\n"
     " try:\n"
-    '  told["begun"].append(json.loads(line))\n'
-    " except ValueError:\n"
+    "  one=json.loads(line)\n"
+    '  told["begun"].append({key:str(one[key]) for key in ("soak","utc","rack","campaign")})\n'
+    " except (ValueError,LookupError,TypeError,RecursionError):\n"  # a line that is none is passed over
     "  pass\n"
     "print(json.dumps(told))\n"
 )

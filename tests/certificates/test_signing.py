@@ -9,6 +9,7 @@ import pytest
 
 from kvgate.certificates import decision, envelope
 from kvgate.certificates.code import code_digest
+from kvgate.cli import signing
 from kvgate.ledger.repository import Ledger
 from tests.certificates.conftest import Desk, Keys
 
@@ -255,3 +256,31 @@ def test_certifying_twice_writes_the_same_document_again_and_an_audit_has_nothin
     assert "has a certificate that counts until" in refused.stderr
     audited = passed.kvgate("audit")
     assert "certificate-resigned" not in audited.output, audited.output
+
+
+def test_of_two_documents_of_an_older_version_the_one_that_both_have_signed_is_written_again(passed: Desk) -> None:
+    passed.certify(passed.runs[-1])
+    assert passed.cosign("--yes").exit_code == 0
+    final = passed.certificate.read_bytes()
+    later = envelope.load(passed.certificate).statement()
+    predicate = later["predicate"]
+    assert isinstance(predicate, dict)
+    predicate["issued"] = "2099-01-01T00:00:00.000000Z"
+    signing.keep(
+        f"sqlite:///{passed.folder / 'var/kvgate.db'}",
+        predicate["campaign"],
+        passed.runs[-1],
+        envelope.seal(later).signed_by(passed.vendor.signer),
+    )
+    again = passed.kvgate(
+        "certify",
+        passed.runs[-1],
+        "--key",
+        passed.folder / "vendor",
+        "--party",
+        "vendor",
+        "-o",
+        passed.folder / "again.json",
+    )
+    assert again.exit_code == 0, again.output
+    assert (passed.folder / "again.json").read_bytes() == final

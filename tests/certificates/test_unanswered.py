@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -119,3 +120,21 @@ def test_without_a_terminal_a_passphrase_is_a_line_of_the_input_and_nothing_warn
     assert done.returncode == 4, done.stderr
     assert wanted in done.stderr
     assert "arning" not in done.stderr
+
+
+def test_nor_does_an_input_that_is_closed(locked: Desk) -> None:
+    place = locked.folder / "var"
+    more = {
+        "KVGATE_LEDGER": f"sqlite:///{place / 'kvgate.db'}",
+        "KVGATE_EVIDENCE": str(place / "evidence"),
+        "LC_ALL": "C.UTF-8",
+    }
+    words = ("certify", locked.runs[-1], "--key", str(locked.folder / "locked"), "--party", "vendor")
+    line = shlex.join([sys.executable, "-m", "kvgate", *words])
+    done = subprocess.run(
+        ["sh", "-c", f"{line} <&-"], env={**os.environ, **more}, cwd=ROOT, start_new_session=True, capture_output=True, text=True,
+        check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 4, done.stderr
+    assert "the input ended where an answer was wanted" in done.stderr
+    assert "Traceback" not in done.stderr

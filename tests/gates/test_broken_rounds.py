@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from checks import io_errors
-from checks.block import criteria
+from checks.block import criteria, guard
 from checks.files import criteria as files
-from checks.files.loading import Loaded
+from checks.files.integrity import Place
+from checks.files.loading import Loaded, cold
 from checks.files.saving import Saved
 from checks.phrase import say
 from checks.probe import Level, Probe
@@ -170,3 +172,108 @@ def test_one_error_in_one_round_of_three_stops_though_the_others_are_as_ordered(
     (verdict,) = [one for item, one in found.verdicts.items() if item.subject == "node-01:/mnt/fx100"]
     assert verdict.outcome is Outcome.STOP
     assert "Input/output error: read offset" in str(verdict.measured)
+
+
+@pytest.mark.usefixtures("alone")
+def test_whoever_interrupts_a_round_after_its_error_takes_nothing_back(
+    evidence: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop that is closed between the answer and the end of the round leaves the answer in the evidence."""
+    wanted = failing(tmp_path, DD)
+    cleaned: list[int] = []
+
+    def cleaning(self: Trials, trial: Any, number: int) -> None:
+        cleaned.append(number)
+        if number == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Trials, "_clean", cleaning)
+        with pytest.raises(KeyboardInterrupt):
+            make(evidence, wanted)
+    assert cleaned == [1, 2]
+    again = Trials([wanted], LocalTransport(), replay(evidence), "kvgate:test-1").run()
+    found = again.measured(wanted)
+    assert (found.facts, [str(one) for one in found.broken]) == ((1,), [f"here: {DD.strip()}"])
+    assert Tried(replay(evidence)).measured(wanted) == found
+    assert len(again.numbers(wanted)) > len(Tried(replay(evidence)).ended[wanted.key])
+
+
+@pytest.mark.usefixtures("alone")
+def test_nor_what_came_back_wrong(evidence: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    last = load("echo", "7", name="after")
+    wanted = trial(load("echo", "13"), last, rounds=2, decisive=lambda fact: fact == 13)
+
+    def stage(self: Trials, *more: Any) -> bool:
+        if more[2][0].name == "after":
+            raise KeyboardInterrupt
+        return staged(self, *more)
+
+    staged = Trials._stage
+    with monkeypatch.context() as patched:
+        patched.setattr(Trials, "_stage", stage)
+        with pytest.raises(KeyboardInterrupt):
+            make(evidence, wanted)
+    assert Tried(replay(evidence)).measured(wanted).facts == (13,)
+
+
+def test_a_raw_disk_that_goes_away_under_the_load_is_told_by_what_the_load_said() -> None:
+    probe = guard.write("S1", ("fio",), str, 10.0)
+    clear, gone = "guard: clear S1 nvme1n1\n", "guard: refused: serial /dev/nvme1n1 tells no serial\n"
+    with pytest.raises(IoFailed, match="here: fio: io_u error"):
+        read("here", probe, answer(clear + FIO + gone, guard.REFUSED))
+    refused = read("here", probe, answer("guard: refused: claim /dev/nvme1n1 is in use\n", guard.REFUSED))
+    assert refused.refused is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("dd: error reading '/mnt/x': Input/output error\n", 124, True),  # 30 s an error, until the limit ended it
+        ("mkdir: cannot create directory '/mnt/x/.kvgate-load': Input/output error\n", 1, True),
+        ("sh: 1: cannot open /mnt/x/.kvgate-load/sum-1: Input/output error\n", 2, True),
+        ("sh: line 1: /mnt/x/.kvgate-load/sum-1: Structure needs cleaning\n", 1, True),
+        ("find: '/mnt/x/model': Input/output error\n", 1, True),
+        ("fio: error while loading shared libraries: libaio.so.1: cannot read file data: Input/output error\n", 127, False),
+        ("sh: line 1: /usr/bin/fio: Input/output error\n", 126, False),
+        ("sh: 1: cannot open /mnt/x/sum-1: No such file or directory\n", 2, False),
+    ],
+)  # fmt: skip
+def test_every_tool_of_a_load_and_its_shell_are_heard_and_no_loader_is(text: str, status: int, told: bool) -> None:
+    with pytest.raises(CannotTell) as found:
+        read("here", Probe("fio-x", ("sh",), str, level=Level.LOAD), answer(text, status))
+    assert isinstance(found.value, IoFailed) is told
+
+
+def test_a_model_folder_that_cannot_be_listed_is_not_one_with_fewer_files(tmp_path: Path) -> None:
+    folder, tools = tmp_path / "model", tmp_path / "bin"
+    folder.mkdir()
+    tools.mkdir()
+    (folder / "one").write_bytes(b"x" * 4096)
+    (tools / "find").write_text(
+        '#!/bin/sh\necho "find: \'$2/two\': Input/output error" >&2\n/usr/bin/find "$@"\nexit 1\n'
+    )
+    (tools / "find").chmod(0o755)
+    probe = next(
+        step.probe
+        for step in cold(Place("here", str(tmp_path), "xfs"), 1, 1, 1, 1, str(folder)).steps
+        if step.name == "load"
+    )
+    done = subprocess.run(
+        [str(word) for word in probe.argv], env={"PATH": f"{tools}:/usr/bin:/bin"}, capture_output=True, check=False
+    )
+    with pytest.raises(IoFailed, match="find: "):
+        read("here", probe, Answer("load", done.stdout, done.stderr, done.returncode, 0.1))
+
+
+def test_an_error_stops_whatever_the_size_of_the_engines_blocks_and_whatever_became_of_the_mount_since() -> None:
+    found = judge(("fio-io-error", "model-config-gone"), gate="G2", only=r"G2\.1\.[456]")
+    kinds = {
+        (item.clause, verdict.outcome)
+        for item, verdict in found.verdicts.items()
+        if item.subject == "node-01:/mnt/fx100"
+    }
+    assert kinds == {(clause, Outcome.STOP) for clause in ("G2.1.4", "G2.1.5", "G2.1.6")}
+    both = judge(("model-read-error", "fio-short"), gate="G2", only=r"G2\.4\.1")
+    (verdict,) = [one for item, one in both.verdicts.items() if item.subject == "node-01:/mnt/fx100"]
+    assert verdict.outcome is Outcome.STOP, "what it would be held against need not be told"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,11 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate import starts as kept
 from kvgate.gate.soaks import gather
 from kvgate.ledger.repository import Ledger
-from kvgate.soak import lying
+from kvgate.soak import lying, remote
 from kvgate.soak.control import Control
+from kvgate.soak.remote import Place
 from kvgate.soak.told import Told, described
+from kvgate.transport.base import Answer
 from kvgate.transport.local import LocalTransport
 from tests.gates.soaking import array, node, started
 from tests.soak.conftest import SIGNER
@@ -114,7 +117,7 @@ def test_it_is_named_in_the_verdict_and_does_not_decide_it() -> None:
     """The other party reads it before it signs; what a trial run before the campaign was, only people know."""
     outcome, said = judged(replace(LIST, remembered=(HIDDEN, replace(HIDDEN, host="fx100-a"))))
     assert outcome is Outcome.PASS
-    assert "begun on these hosts and not in this ledger: 1" in said
+    assert "begun on these hosts and not among the soaks of this rack in the ledger: 1" in said
     assert (
         "soak-hidden: begun 2026-01-03 04:05:06 on fx100-a, node-01 in the name of rack rack-a, campaign trial" in said
     )
@@ -122,12 +125,12 @@ def test_it_is_named_in_the_verdict_and_does_not_decide_it() -> None:
 
 def test_what_the_ledger_has_is_not_named_twice_and_many_are_counted() -> None:
     mine = tuple(replace(HIDDEN, soak=one.soak) for one in LIST.soaks)
-    assert "not in this ledger" not in judged(replace(LIST, remembered=mine))[1]
+    assert "not among the soaks" not in judged(replace(LIST, remembered=mine))[1]
     removed = Start("soak-hidden", "2026-01-03T04:05:00.000000Z", removed="2026-01-03T05:00:00.000000Z")
-    assert "not in this ledger" not in judged(replace(LIST, soaks=(removed, *LIST.soaks), remembered=(HIDDEN,)))[1]
+    assert "not among the soaks" not in judged(replace(LIST, soaks=(removed, *LIST.soaks), remembered=(HIDDEN,)))[1]
     many = tuple(replace(HIDDEN, soak=f"soak-{at}", utc=f"2026-01-0{at}T00:00:00Z") for at in range(1, 8))
     said = judged(replace(LIST, remembered=many))[1]
-    assert "not in this ledger: 7" in said
+    assert "not among the soaks of this rack in the ledger: 7" in said
     assert "soak-7" in said
     assert "soak-3:" not in said
     assert "and 3 more" in said
@@ -138,3 +141,42 @@ def test_the_evidence_gives_what_hosts_remember_back_and_older_evidence_has_none
     found = replace(LIST, remembered=(HIDDEN,))
     kept.keep(evidence, found)
     assert kept.kept(evidence) == found
+
+
+def test_a_later_sitting_forgets_nothing_and_hosts_that_did_not_tell_are_named(tmp_path: Path) -> None:
+    evidence = Evidence.create(tmp_path, "run", {"gate": "G4"})
+    kept.keep(evidence, replace(LIST, remembered=(HIDDEN,), unasked=("fx100-a",)))
+    kept.keep(evidence, replace(LIST, unasked=("node-01", "fx100-a")))
+    found = kept.kept(evidence)
+    assert found is not None
+    assert (found.remembered, found.unasked) == ((HIDDEN,), ("fx100-a",)), "node-01 told in the first"
+    outcome, said = judged(found)
+    assert outcome is Outcome.PASS
+    assert "not told what began on: fx100-a" in said
+
+
+@pytest.mark.parametrize("base", ["plain", "with 'quotes' and $HOME"])
+def test_odd_lines_of_the_list_are_passed_over_and_hide_nothing_else(tmp_path: Path, base: str) -> None:
+    folder = tmp_path / base
+    folder.mkdir()
+    good = '{"soak":"soak-1","host":"here","rack":"r","campaign":"c","utc":"2026"}'
+    odd = (
+        '{"soak":"s","x":NaN}',
+        '{"soak":1e999,"utc":"","rack":"","campaign":""}',
+        "[" * 5000,
+        '"words"',
+        "null",
+        '{"half',
+    )
+    (folder / "begun.jsonl").write_bytes("\n".join((*odd[:3], good, *odd[3:])).encode() + b"\xff\n")
+    command = remote.listing(Place(str(folder)))
+    done = subprocess.run(["sh", "-c", command.line], capture_output=True, check=True)
+    told = remote.told("here", Answer("list", done.stdout, done.stderr, done.returncode, 0.1))
+    assert told["soaks"] == []
+    assert [one.soak for one in lying.remembered("here", told["begun"])] == ["inf", "soak-1"]
+    (folder / "begun.jsonl").unlink()
+    (folder / "begun.jsonl").mkdir()
+    assert (
+        subprocess.run(["sh", "-c", command.line], capture_output=True, check=True).stdout
+        == b'{"soaks": [], "begun": []}\n'
+    )

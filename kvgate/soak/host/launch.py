@@ -156,6 +156,11 @@ def _remember(folder: Path, plan: dict[str, Any]) -> None:
         file.write(canonical({**told, "utc": now().utc}).encode("ascii") + b"\n")
         file.flush()
         os.fsync(file.fileno())
+    base = os.open(str(folder.parent.parent), os.O_RDONLY)
+    try:
+        os.fsync(base)
+    finally:
+        os.close(base)
 
 
 def unit_of(plan: dict[str, Any]) -> str:
