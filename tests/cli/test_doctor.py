@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,9 @@ def test_each_trouble_of_a_host_is_a_finding_with_its_remedy(kvgate: Kvgate, ser
     assert "NOPASSWD" in said["node-02", "root"]
     assert "NOPASSWD" in said["node-05", "root"]
     assert "missing: ethtool" in said["node-01", "tools"]
-    assert "+2.0" in said["node-01", "clock"]
+    assert re.search(
+        r"\+(1\.9|2\.0)\d* s", said["node-01", "clock"]
+    )  # the middle of an interval that holds the offset of 2 s
     assert "chrony" in said["node-01", "clock"]
     assert "refused the connection" in said["fx100-a", "reach"]
     assert "the inventory pins" in said["node-03", "host key"]
