@@ -154,7 +154,7 @@ def test_what_was_written_outlives_mount_and_connection(mount, measure, terms, d
 @pytest.mark.clause("G2.4.1")
 def test_loads_a_model_cold(mount, measure, terms, decide):
     loaded = measure(_cold(mount, terms))
-    reads = _beside(loaded.broken, measure, sequential(mount, terms, Way.READ))
+    reads = _beside(lambda: loaded.broken, measure, sequential(mount, terms, Way.READ))
     verdict = criteria.loads(loaded, reads, terms["share"], held(mount, terms), _published_loads())
     decide(_told(mount, verdict, working_set(mount, terms), *(one.bytes for one in loaded.facts)))
 
@@ -163,7 +163,7 @@ def test_loads_a_model_cold(mount, measure, terms, decide):
 def test_loads_a_model_faster_than_over_nfs(mount, measure, terms, decide):
     nfs = next(one for one in things(mount.rack) if one.host == mount.host and dict(one.traits).get("below") == "nfs")
     here = measure(_cold(mount, terms))
-    there = _beside(here.broken, measure, _cold(nfs, terms))
+    there = _beside(lambda: here.broken, measure, _cold(nfs, terms))
     both = {"array": held(mount, terms), "nfs": held(nfs, terms)}
     context = joined([_published_loads(), say("the memory of the NFS server may have answered")])
     verdict = criteria.faster_than_nfs(here, there, terms["least"], both, context)
@@ -188,8 +188,9 @@ def test_engine_loads_its_model_in_time(arm, ask, terms, decide):
 def test_saves_a_checkpoint_durably(mount, measure, terms, decide):
     trial = checkpoint(_place(mount), terms["shards"], _shard(mount, terms), terms["rounds"])
     saved = measure(trial)
-    decided = saved.broken or any(one.wrong for one in saved.facts)
-    writes = _beside(decided, measure, sequential(mount, terms, Way.WRITE))
+    writes = _beside(
+        lambda: saved.broken or any(one.wrong for one in saved.facts), measure, sequential(mount, terms, Way.WRITE)
+    )
     verdict = criteria.saves(saved, writes, terms["share"], held(mount, terms), _published_save())
     decide(_told(mount, verdict, working_set(mount, terms), *(one.bytes for one in saved.facts)))
 
@@ -199,6 +200,6 @@ def _beside(decided, measure, trial):
     try:
         return measure(trial)
     except CannotTell:
-        if not decided:
+        if not decided():
             raise
         return Measured(())

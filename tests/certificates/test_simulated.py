@@ -23,7 +23,7 @@ def test_every_host_of_the_embedded_rack_bears_both_marks(platform: str) -> None
 
 
 def test_the_demo_ends_with_a_certificate_that_both_parties_signed(passed: Desk) -> None:
-    (path,) = (passed.folder / "var/certificates").glob("*.json")
+    (path,) = (passed.folder / "by-the-demo").glob("*.json")
     known = passed.folder / "var/demo/allowed_signers"
     words = ("verify", path, "--trust", known, "--evidence", passed.folder / "var/evidence")
     shown = passed.kvgate(*words, "--simulated", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -277,3 +278,10 @@ def test_an_error_stops_whatever_the_size_of_the_engines_blocks_and_whatever_bec
     both = judge(("model-read-error", "fio-short"), gate="G2", only=r"G2\.4\.1")
     (verdict,) = [one for item, one in both.verdicts.items() if item.subject == "node-01:/mnt/fx100"]
     assert verdict.outcome is Outcome.STOP, "what it would be held against need not be told"
+
+
+@pytest.mark.parametrize("clause", ["G2.4.1", "G2.4.2", "G2.5.1"])
+def test_what_is_held_against_something_asks_for_both_by_itself(clause: str) -> None:
+    """A clause that is chosen alone makes every load that it needs: no other one asks for it then."""
+    found = judge(("nfs-unsteady",), gate="G2", only=re.escape(clause))  # a rack with NFS
+    assert {verdict.outcome for verdict in found.verdicts.values()} == {Outcome.PASS}, found.why(clause)
