@@ -35,3 +35,8 @@ def said(text: str) -> str | None:
         return None
     line = text[found.start() :].splitlines()[0]
     return line.strip()[:160]
+
+
+def named(text: str) -> bool:
+    """Whether a text names such an answer in whichever words, as `mount` does of a filesystem that it cannot read."""
+    return re.search(_ERROR, text) is not None

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from checks import io_errors
 from checks.phrase import Phrase, say
-from checks.probe import Level, Probe, UnreadableOutput
+from checks.probe import AnsweredWithError, Level, Probe, UnreadableOutput
 
 _OUTSIDE = " ".join(
     (
@@ -80,11 +81,15 @@ def anew(path: str, users: tuple[str, ...] = (), root: str = "/sys", wait: int =
 
 
 def parse(text: str) -> Anew:
-    """``anew: HOW WORDS`` -> :class:`Anew`. Raises UnreadableOutput for anything else."""
+    """``anew: HOW WORDS`` -> :class:`Anew`. Raises UnreadableOutput for anything else, AnsweredWithError for a filesystem that is gone."""
     found = _SAID.findall(text)
     if len(found) != 1 or (found[0][0] == "done" and not found[0][1].isdecimal()):
         raise UnreadableOutput(f"found {text[:120]!r}, wanted one line 'anew: kept|back|lost WHY' or 'anew: done N'")
     how, rest = found[0]
+    if how == "lost" and io_errors.named(
+        rest
+    ):  # nobody can read any more what was written: that is found, and not untold
+        raise AnsweredWithError(f"the volume was let go and cannot be mounted again: {rest.strip()}")
     return Anew(how, int(rest)) if how == "done" else Anew(how, 0, rest.strip())
 
 

@@ -14,6 +14,7 @@ import pytest
 from checks import io_errors
 from checks.block import criteria, guard
 from checks.files import criteria as files
+from checks.files.anew import anew
 from checks.files.integrity import Place
 from checks.files.loading import Loaded, cold
 from checks.files.saving import Saved
@@ -285,3 +286,19 @@ def test_what_is_held_against_something_asks_for_both_by_itself(clause: str) -> 
     """A clause that is chosen alone makes every load that it needs: no other one asks for it then."""
     found = judge(("nfs-unsteady",), gate="G2", only=re.escape(clause))  # a rack with NFS
     assert {verdict.outcome for verdict in found.verdicts.values()} == {Outcome.PASS}, found.why(clause)
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("mount: /mnt/fx100: mount(2) system call failed: Structure needs cleaning.: mount -t xfs -o rw /dev/nvme1n1 /mnt/fx100", True),
+        ("mount: /mnt/fx100: special device /dev/nvme1n1 does not exist.: mount -t xfs -o rw /dev/nvme1n1 /mnt/fx100", False),
+    ],
+)  # fmt: skip
+def test_a_volume_that_cannot_be_read_after_its_connection_is_a_finding(why: str, told: bool) -> None:
+    probe = anew("/mnt/fx100")
+    if told:
+        with pytest.raises(IoFailed, match=r"cannot be mounted again: .*Structure needs cleaning"):
+            read("here", probe, answer(f"anew: lost {why}\n", 0))
+    else:
+        assert read("here", probe, answer(f"anew: lost {why}\n", 0)).how == "lost"
