@@ -22,15 +22,22 @@ ERRNOS = {
     121: "Remote I/O error",  # EREMOTEIO: the target failed
 }
 _ERROR = "|".join(re.escape(text) for text in ERRNOS.values())
-_TOOLS = "fio|dd|tee|sync|sha256sum|mkdir|rm|stat|head|find|cat"
+_TOOLS = "fio|dd|tee|sync|sha256sum|mkdir|rm|stat|df|head|find|cat"
 #: A shell that could not open a file says so in words of its own; a program that it could not start is none of these.
 _SHELL = r"(?:ba|da)?sh: (?:line )?\d+: (?:cannot (?:open|create) )?/[^:]*"
 _SAID = re.compile(rf"^(?:(?:{_TOOLS}): .*|{_SHELL}: )(?:{_ERROR})", re.MULTILINE)
 
 
-def said(text: str) -> str | None:
-    """The line in which a tool of a load, or its shell, tells of such an answer, cut to 160 characters; None where none does."""
-    found = _SAID.search(text)
+#: What asks a filesystem whether it is there: these mean it whoever asks. Other tools read sensors, too, which give no data for less.
+_ASKED = re.compile(rf"^(?:df|stat): .*(?:{_ERROR})", re.MULTILINE)
+
+
+def said(text: str, *, loads: bool = True) -> str | None:
+    """The line in which a tool of a load, or its shell, tells of such an answer, cut to 160 characters; None where none does.
+
+    ``loads``: it is the output of what makes load; of anything else only df and stat are heard.
+    """
+    found = (_SAID if loads else _ASKED).search(text)
     if found is None:
         return None
     line = text[found.start() :].splitlines()[0]

@@ -32,7 +32,8 @@ class Voided(Exception):
 class Step:
     """One command of a trial on one host. ``name`` is unique within the trial; its facts are found under it.
 
-    ``must`` looks at the fact as soon as it is there and says why the trial may not go on; None lets it go on. ``always``
+    ``must`` looks at the fact as soon as it is there and says why the trial may not go on; None lets it go on. It may raise
+    AnsweredWithError where the fact is an error of the device or filesystem. ``always``
     marks what runs whatever happened before: stopping and cleaning up.
     """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from checks.parsers.df import Space
 from checks.phrase import Phrase, say
-from checks.probe import Level, Probe
+from checks.probe import AnsweredWithError, Level, Probe
 from checks.units import show_bytes
 
 #: Folder below a mount that loads make and remove; nothing else is ever removed.
@@ -17,10 +17,15 @@ _SPARE = 0.1
 
 
 def room(path: str, size: int) -> Callable[[tuple[Space, ...]], Phrase | None]:
-    """Return what looks at the space of a mount and says why ``size`` bytes do not fit, or None."""
+    """Return what looks at the space of a mount and says why ``size`` bytes do not fit, or None.
+
+    It raises AnsweredWithError for a filesystem that answers with an error: that one is dead.
+    """
 
     def must(found: tuple[Space, ...]) -> Phrase | None:
         here = next((one for one in found if one.target == path), None)
+        if here is not None and here.error is not None:
+            raise AnsweredWithError(f"df: {path}: {here.error}")
         if here is None or here.available is None:
             return say("the free space of {path} is not known", path=path)
         wanted = int(size * (1 + _SPARE))

@@ -46,7 +46,8 @@ def read(host: str, probe: Probe[Fact], kept: Said) -> Fact:
     stdout, stderr = kept.stdout.decode("utf-8", "backslashreplace"), kept.stderr.decode("utf-8", "backslashreplace")
     said = next((line.strip()[:200] for line in (stderr or stdout).splitlines() if line.strip()), say("nothing"))
     failed = kept.status not in (*probe.accepted, 126, 127)  # those two say that the tool itself could not be had
-    if failed and probe.level is not Level.PASSIVE and (line := io_errors.said(f"{stdout}\n{stderr}")) is not None:
+    loads = probe.level is not Level.PASSIVE
+    if failed and (line := io_errors.said(f"{stdout}\n{stderr}", loads=loads)) is not None:
         raise IoFailed(say("{host}: {line}", host=host, line=line))
     if kept.truncated:
         raise Truncated(say("{host}: {tool} printed more than its limit; the rest was cut", host=host, tool=probe.tool))

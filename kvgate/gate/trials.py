@@ -14,7 +14,7 @@ from checks.load import Running, ended, marked
 from checks.nvme.probes import controllers
 from checks.parsers.sysfs_nvme import NvmeTree
 from checks.phrase import Phrase, say
-from checks.probe import Device, Level, Probe
+from checks.probe import Device, Level, Probe, UnreadableOutput
 from checks.trial import Step, Trial, turn
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
@@ -249,7 +249,7 @@ class Trials:
         good = True
         for one, answer in self._ask(asked):
             fact = _told(one.step.host, one.step.probe, answer)
-            good = good and fact is not _UNTOLD and (one.step.must is None or one.step.must(fact) is None)
+            good = good and fact is not _UNTOLD and _lets(one.step, fact)
         return good
 
     def _everywhere(self, trial: Trial[Any], number: int, looks: Mapping[str, Probe[Any]]) -> dict[str, dict[str, Any]]:
@@ -369,6 +369,14 @@ def _told(host: str, probe: Probe[Any], answer: Answer | CannotTell) -> Any:
         return _UNTOLD if isinstance(answer, CannotTell) else read(host, probe, answer)
     except CannotTell:
         return _UNTOLD
+
+
+def _lets(step: Step, fact: Any) -> bool:
+    """Whether a step lets the trial go on."""
+    try:
+        return step.must is None or step.must(fact) is None
+    except UnreadableOutput:
+        return False
 
 
 class _Asked:

@@ -12,7 +12,7 @@ from checks.around.probes import surroundings
 from checks.load import running
 from checks.nvme.probes import controllers
 from checks.phrase import Phrase, joined, say
-from checks.probe import UnreadableOutput
+from checks.probe import AnsweredWithError, UnreadableOutput
 from checks.trial import Measured, Step, Trial, Voided
 from checks.verdict import Outcome
 from kvgate.errors import CannotTell, DeviceAbsent, IoFailed, Unreadable
@@ -255,6 +255,8 @@ class Tried:
             return Ended(number, failed=error)
         except Voided as void:
             return Ended(number, void=void.why)
+        except AnsweredWithError as error:
+            return Ended(number, failed=IoFailed(say("{title}: {why}", title=trial.title, why=str(error))))
         except UnreadableOutput as error:
             return Ended(number, failed=Unreadable(say("{title}: {why}", title=trial.title, why=str(error))))
 

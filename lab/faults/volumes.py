@@ -19,7 +19,8 @@ _EVERY = frozenset(
 )  # fmt: skip
 _ARRAY = _EVERY | {"G2.2.9"}
 #: What a device carries; the others hold a rate against another, or look at who made it.
-_CARRIED = _EVERY - {"G2.1.9", "G2.1.10", "G2.1.12", "G2.4.1", "G2.5.1"}
+_LOOKING = frozenset({"G2.1.9", "G2.1.10", "G2.1.12"})
+_CARRIED = _EVERY - _LOOKING - {"G2.4.1", "G2.5.1"}
 _IO_ERROR = (
     "fio: io_u error on file /mnt/fx100/.kvgate-load/file: Input/output error: read offset=49283072, buflen=1048576\n"
     "fio: pid=17095, err=5/file:io_u.c:1876, func=io_u error, error=Input/output error\n"
@@ -151,7 +152,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "space-unknown", "df on the local disk's filesystem answers with an input/output error",
-        "node-01", undecided=_EVERY,
+        "node-01", stops=_EVERY - _LOOKING, undecided=_LOOKING,
         edits=(Edit(ask="df -B1 .* /mnt/nvme0", stdout="", stderr="df: /mnt/nvme0: Input/output error\n", status=1),),
     ),
     # ---- numbers that nothing was held against before: small requests, what can be carried, who else was there

@@ -107,6 +107,8 @@ def test_an_error_of_the_device_is_told_from_the_output_of_a_failed_load(text: s
         ("find: '/mnt/x': Input/output error\n", 1, Level.PASSIVE),
         ("dd: error reading 'x': Input/output error\n", 1, Level.PASSIVE),
         ("notes of fio: Input/output error\n", 1, Level.LOAD),
+        ("cat: /sys/class/hwmon/hwmon3/temp1_input: No data available\n", 1, Level.PASSIVE),
+        ("df: /mnt/nvme0: No such file or directory\n", 1, Level.PASSIVE),
     ],
 )  # fmt: skip
 def test_anything_else_is_no_error_of_the_device(text: str, status: int, level: Level) -> None:
@@ -236,6 +238,7 @@ def test_a_raw_disk_that_goes_away_under_the_load_is_told_by_what_the_load_said(
         ("sh: 1: cannot open /mnt/x/.kvgate-load/sum-1: Input/output error\n", 2, True),
         ("sh: line 1: /mnt/x/.kvgate-load/sum-1: Structure needs cleaning\n", 1, True),
         ("find: '/mnt/x/model': Input/output error\n", 1, True),
+        ("df: /mnt/x: Input/output error\n", 1, True),
         ("fio: error while loading shared libraries: libaio.so.1: cannot read file data: Input/output error\n", 127, False),
         ("sh: line 1: /usr/bin/fio: Input/output error\n", 126, False),
         ("sh: 1: cannot open /mnt/x/sum-1: No such file or directory\n", 2, False),
@@ -302,3 +305,9 @@ def test_a_volume_that_cannot_be_read_after_its_connection_is_a_finding(why: str
             read("here", probe, answer(f"anew: lost {why}\n", 0))
     else:
         assert read("here", probe, answer(f"anew: lost {why}\n", 0)).how == "lost"
+
+
+@pytest.mark.parametrize("tool", ["df", "stat"])
+def test_a_filesystem_that_answers_a_mere_question_with_an_error_is_a_finding_too(tool: str) -> None:
+    with pytest.raises(IoFailed, match=f"here: {tool}: /mnt/x: Input/output error"):
+        read("here", Probe("space", (tool,), str), answer(f"{tool}: /mnt/x: Input/output error\n", 1))
