@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -54,8 +54,13 @@ def test_power_cut_in_the_middle_of_a_write_is_undecided_and_the_rest_is_asked_a
     rack: Rack, campaign: RackSite, note: list[str]
 ) -> None:
     node = rack.machine("node")
-    gate = campaign.begin("G2", "--allow-load", "-k", "G2.3.1")
-    _until(lambda: "--rw=write" in node.ssh("pgrep -af '^fio .*integrity' || true").stdout)
+    seen = "until pgrep -f '^fio --name=integrity .*--rw=write' >/dev/null; do sleep 0.1; done"
+    with ThreadPoolExecutor(
+        1
+    ) as pool:  # waited for on the node: on a quiet computer the write is over before one asks twice
+        begun = pool.submit(node.ssh, f"timeout 600 sh -c {shlex.quote(seen)}", 700)
+        gate = campaign.begin("G2", "--allow-load", "-k", "G2.3.1")
+        assert begun.result().returncode == 0, "it never came to a write"
     node.cut_power()
     said, _ = gate.communicate(timeout=1200)
     assert gate.returncode == 6, said
@@ -152,10 +157,3 @@ def _ask(rack: Rack, probe: Probe[Any]) -> Any:
     done = rack.machine("node").ssh(shlex.join(map(str, probe.argv)), 900)
     assert done.returncode in probe.accepted, done.stderr
     return probe.parse(done.stdout + (done.stderr if probe.streams is Streams.BOTH else ""))
-
-
-def _until(holds: Any, limit: float = 900) -> None:
-    end = time.monotonic() + limit
-    while not holds():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(1)
