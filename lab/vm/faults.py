@@ -193,7 +193,8 @@ FAULTS = {
         Fault(
             "mtu-mismatch", "the array's storage port carries frames of 1500 bytes only",
             _run("array", "ip link set eth1 mtu 1500"),
-            _each(_run("array", "ip link set eth1 mtu 9000\nip route flush cache"), _back("node")),
+            # Down and up: the kernel keeps the path's small MTU, and whoever sends again at that moment makes it learn it anew.
+            _each(_run("array", "ip link set eth1 down\nip link set eth1 mtu 9000\nip link set eth1 up"), _back("node")),
         ),
         Fault(
             "clock-off", "the node's clock is a minute ahead and nothing corrects it",
