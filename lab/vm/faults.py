@@ -159,6 +159,17 @@ def _on_word(name: str, script: str, back: str) -> Doing:
     return _run(name, f"systemd-run -q --collect sh -c '{wait}; {back}'\n{script}")
 
 
+def _deaf(rack: Rack) -> None:
+    """Stop sshd a second after the connection that says so, and see that it is gone: a timer is a minute late if nobody minds."""
+    timer = "systemd-run -q --on-active=1 --timer-property=AccuracySec=100ms"
+    _on_word("node", f"{timer} systemctl stop ssh.service", "systemctl start ssh.service")(rack)
+    for _ in range(60):
+        if rack.machine("node").ssh("true", 60).returncode == _NO_CONNECTION:
+            return
+        time.sleep(1)
+    raise NoRack("node: sshd answers still, a minute after it was stopped")
+
+
 def _word(rack: Rack) -> None:
     """Give the word: an address that answers on the storage network for as long as it takes."""
     _run("array", f"ip address add {_WORD}/32 dev eth1")(rack)
@@ -168,6 +179,8 @@ def _word(rack: Rack) -> None:
         _run("array", f"ip address del {_WORD}/32 dev eth1")(rack)
 
 
+#: What ssh ends with where it comes to no connection.
+_NO_CONNECTION = 255
 #: Nobody's address on the storage network but while it is the word.
 _WORD = "192.168.100.99"
 _TARGET = "/sys/kernel/config/nvmet"
@@ -233,7 +246,7 @@ FAULTS = {
         ),
         Fault(
             "sshd-killed", "nothing answers SSH on the node",
-            _on_word("node", "systemd-run -q --on-active=1 systemctl stop ssh.service", "systemctl start ssh.service"), _word,
+            _deaf, _word,
         ),
         Fault("frozen", "the node stands still in the middle of whatever it did", _frozen, _thawed),
         Fault("disk-pulled", "one of the four disks of the RAID0 is pulled", _pull, _plug),
