@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
@@ -200,7 +201,7 @@ class Rehearsal:
         return _Hole()
 
 
-class Facts:
+class Facts(ABC):
     """The three ways of a gate test to read facts, by one: ``_fact``."""
 
     def __call__(self, host: str, probe: Probe[Any], otherwise: Probe[Any] | None = None) -> Any:
@@ -220,8 +221,9 @@ class Facts:
         """Read one fact of every host. Raises CannotTell."""
         return {host: self._fact(host, probe) for host in hosts}
 
+    @abstractmethod
     def _fact(self, host: str, probe: Probe[Any]) -> Any:
-        raise NotImplementedError
+        """Read one fact. Raises CannotTell."""
 
 
 @dataclass

@@ -135,12 +135,11 @@ def test_a_physical_volume_that_a_running_volume_stands_on(disk: Disk) -> None:
 
 
 def test_a_target_of_the_device_mapper_is_no_disk_by_either_of_its_names(disk: Disk) -> None:
-    """/dev/dm-77 and the link that udev makes to it: a volume or a multipath device is never what is written raw."""
-    node, link = Path("/dev/dm-77"), Path("/dev/mapper/kvgatetest")
-    if not link.parent.is_dir():
-        pytest.skip("this machine has no folder /dev/mapper to link a target in")
-    if node.exists():
-        pytest.skip("this machine has a target /dev/dm-77 of its own, which is not taken away")
+    """A target's node and the link that udev makes to it: a volume or a multipath device is never what is written raw."""
+    node = next(one for one in (Path(f"/dev/dm-{number}") for number in range(77, 1000)) if not one.exists())
+    folder = Path("/dev/mapper")  # udev's, on a machine that has a device mapper
+    link, mine = folder / "kvgatetest", not folder.is_dir()
+    folder.mkdir(exist_ok=True)
     os.mknod(node, stat.S_IFBLK | 0o600, Path(disk.node).stat().st_rdev)
     try:
         disk.folder.rename(disk.folder.parent / node.name)
@@ -150,6 +149,8 @@ def test_a_target_of_the_device_mapper_is_no_disk_by_either_of_its_names(disk: D
     finally:
         link.unlink(missing_ok=True)
         node.unlink()
+        if mine:
+            folder.rmdir()
 
 
 def test_paths_of_one_namespace_and_namespaces_of_a_fabric(disk: Disk) -> None:
