@@ -105,7 +105,7 @@ class Tried:
             self._errors[place] = None
             for step in (*trial.preparation, *trial.steps_of(number)):
                 try:
-                    self.step(trial, number, step)
+                    self._lets(trial, number, step)
                 except IoFailed as error:
                     self._errors[place] = error
                     break
@@ -221,9 +221,8 @@ class Tried:
             for step in trial.steps_of(number):
                 with contextlib.suppress(CannotTell):
                     kept[step.name] = self.step(trial, number, step)
-            with contextlib.suppress(
-                KeyError, UnreadableOutput, Voided, CannotTell
-            ):  # it was cut before it told enough
+            # It may have been cut before it told enough.
+            with contextlib.suppress(KeyError, UnreadableOutput, Voided, CannotTell):
                 if decisive(fact := trial.read(kept)):
                     found.append(fact)
         return tuple(found) if any(decisive(fact) for fact in found) else ()
@@ -240,23 +239,30 @@ class Tried:
         """Read the fact of one step. Raises CannotTell."""
         return self.answers.step(step.host, trial.place(number, step), step.probe)
 
+    def _lets(self, trial: Trial[Any], number: int, step: Step) -> Any:
+        """Read the fact of one step that lets the round go on. Raises CannotTell with the reason of one that does not."""
+        fact = self.step(trial, number, step)
+        try:
+            why = None if step.must is None else step.must(fact)
+        except AnsweredWithError as error:
+            raise IoFailed(say("{host}: {line}", host=step.host, line=str(error))) from None
+        if why is not None:
+            raise CannotTell(why)
+        return fact
+
     def _round(self, trial: Trial[Any], number: int) -> Ended:
         facts: dict[str, Any] = {}
         try:
             self._quiet(trial, number)
             prepared = [s for s in trial.preparation if self.answers.place(s.host, trial.place(number, s)) is not None]
             for step in (*prepared, *trial.steps_of(number)):
-                facts[step.name] = self.step(trial, number, step)
-                if step.must is not None and (why := step.must(facts[step.name])) is not None:
-                    raise CannotTell(why)
+                facts[step.name] = self._lets(trial, number, step)
             self._same_names(trial, number)
             return Ended(number, trial.read(facts), around=self._around(trial, number))
         except CannotTell as error:
             return Ended(number, failed=error)
         except Voided as void:
             return Ended(number, void=void.why)
-        except AnsweredWithError as error:
-            return Ended(number, failed=IoFailed(say("{title}: {why}", title=trial.title, why=str(error))))
         except UnreadableOutput as error:
             return Ended(number, failed=Unreadable(say("{title}: {why}", title=trial.title, why=str(error))))
 

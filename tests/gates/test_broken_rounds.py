@@ -19,7 +19,7 @@ from checks.files.integrity import Place
 from checks.files.loading import Loaded, cold
 from checks.files.saving import Saved
 from checks.phrase import say
-from checks.probe import Level, Probe
+from checks.probe import AnsweredWithError, Level, Probe
 from checks.trial import Measured
 from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, CommandFailed, IoFailed
@@ -154,21 +154,18 @@ _UNTOLD: tuple[tuple[Callable[[Measured[Any]], Verdict], Measured[Any]], ...] = 
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("judged", "good"), _STOPS)
+@pytest.mark.parametrize(
+    ("judged", "good", "outcome", "said"),
+    [(*one, Outcome.STOP, "dmesg") for one in _STOPS] + [(*one, Outcome.UNDECIDED, "io_u error") for one in _UNTOLD],
+)
 @pytest.mark.parametrize("facts", ["all", "none"])
-def test_what_a_device_carries_stops(judged: Callable[[Any], Verdict], good: Measured[Any], facts: str) -> None:
+def test_what_a_device_carries_stops_and_what_only_looks_at_it_is_undecided(
+    judged: Callable[[Any], Verdict], good: Measured[Any], outcome: Outcome, said: str, facts: str
+) -> None:
     found = judged(broken(good if facts == "all" else Measured(())))
-    assert found.outcome is Outcome.STOP
-    assert "io_u error" in str(found.measured)
-    assert "dmesg" in str(found.note)
-
-
-@pytest.mark.parametrize(("judged", "good"), _UNTOLD)
-@pytest.mark.parametrize("facts", ["all", "none"])
-def test_what_only_looks_at_it_is_undecided(judged: Callable[[Any], Verdict], good: Measured[Any], facts: str) -> None:
-    found = judged(broken(good if facts == "all" else Measured(())))
-    assert found.outcome is Outcome.UNDECIDED
-    assert "io_u error" in str(found.note)
+    assert found.outcome is outcome
+    assert "io_u error" in f"{found.measured} {found.note}"
+    assert said in str(found.note)
 
 
 def test_one_error_in_one_round_of_three_stops_though_the_others_are_as_ordered() -> None:
@@ -311,3 +308,21 @@ def test_a_volume_that_cannot_be_read_after_its_connection_is_a_finding(why: str
 def test_a_filesystem_that_answers_a_mere_question_with_an_error_is_a_finding_too(tool: str) -> None:
     with pytest.raises(IoFailed, match=f"here: {tool}: /mnt/x: Input/output error"):
         read("here", Probe("space", (tool,), str), answer(f"{tool}: /mnt/x: Input/output error\n", 1))
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_filesystem_that_df_finds_dead_in_an_interrupted_round_stays_dead(
+    evidence: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a step must show is looked at by the same lines in a round that ended and in one that was cut short."""
+
+    def dead(fact: int) -> None:
+        raise AnsweredWithError("df: /mnt/x: Input/output error")
+
+    wanted = trial(load("echo", "1", must=dead), rounds=1, errors_decide=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(Trials, "_clean", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            make(evidence, wanted)
+    again = Trials([wanted], LocalTransport(), replay(evidence), "kvgate:test-1").run().measured(wanted)
+    assert [str(one) for one in again.broken] == ["here: df: /mnt/x: Input/output error"]
