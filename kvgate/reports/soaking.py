@@ -53,6 +53,7 @@ def as_json(
         "soak": store.soak, "folder": str(store.path), "scale": scale, "new": new, "hosts": hosts, "starts": listed,
         "problems": [] if starts is None else list(starts.problems),
         "remembered": [] if starts is None else [_remembered(name, some) for name, some in starts.strange().items()],
+        "untold": [] if starts is None else list(starts.unasked),
     }  # fmt: skip
 
 
