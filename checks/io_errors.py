@@ -26,8 +26,6 @@ _TOOLS = "fio|dd|tee|sync|sha256sum|mkdir|rm|stat|df|head|find|cat"
 #: A shell that could not open a file says so in words of its own; a program that it could not start is none of these.
 _SHELL = r"(?:ba|da)?sh: (?:line )?\d+: (?:cannot (?:open|create) )?/[^:]*"
 _SAID = re.compile(rf"^(?:(?:{_TOOLS}): .*|{_SHELL}: )(?:{_ERROR})", re.MULTILINE)
-
-
 #: What asks a filesystem whether it is there: these mean it whoever asks. Other tools read sensors, too, which give no data for less.
 _ASKED = re.compile(rf"^(?:df|stat): .*(?:{_ERROR})", re.MULTILINE)
 

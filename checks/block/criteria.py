@@ -61,11 +61,11 @@ def carries(
 
     ``reference`` is a Phrase where nobody declared what to hold the rate against: what to declare. Nothing passes then.
     """
-    required = say("its share of what was ordered") if isinstance(reference, Phrase) else reference.demand(share, floor)
+    if isinstance(reference, Phrase):
+        return broken(measured) or Verdict.undecided(reference, measured=_rates(measured))
+    required = reference.demand(share, floor)
     if (stop := broken(measured, required)) is not None:
         return stop
-    if isinstance(reference, Phrase):
-        return Verdict.undecided(reference, measured=_rates(measured))
     steady = repeatable(measured, held)
     if steady.outcome is not Outcome.PASS:
         return Verdict.undecided(steady.note or say("the rounds are not repeatable"), required, steady.measured)
@@ -78,11 +78,11 @@ def carries_settled(
     measured: Measured[Round], reference: Reference | Phrase, share: float, held: Held, rule: Settling
 ) -> Verdict:
     """The mean rate of the rounds that are steady is at least ``share`` of ``reference``."""
-    required = say("its share of what was ordered") if isinstance(reference, Phrase) else reference.demand(share)
+    if isinstance(reference, Phrase):
+        return broken(measured) or Verdict.undecided(reference, measured=_rates(measured))
+    required = reference.demand(share)
     if (stop := broken(measured, required)) is not None:
         return stop
-    if isinstance(reference, Phrase):
-        return Verdict.undecided(reference, measured=_rates(measured))
     steady = settled(measured, held, rule)
     if steady.outcome is not Outcome.PASS:
         return Verdict.undecided(steady.note or say("the rounds are not steady"), required, steady.measured)

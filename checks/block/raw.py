@@ -50,7 +50,6 @@ def steady_writes(
     others = ("--filename", "--allow_file_create")
     load = tuple(word for word in pattern.argv("", capacity) if not word.startswith(others))
     return Trial(
-        errors_decide=True,
         id=f"raw.{pattern.name}:{host}:{serial}",
         title=say("{pattern} on the raw disk {serial} of {host}", pattern=pattern.name, serial=serial, host=host),
         prepare=(
@@ -59,6 +58,7 @@ def steady_writes(
         ),
         stages=((Step("load", host, written(load, pattern.seconds + pattern.ramp + 60.0), must=guard.clear),),),
         read=partial(_read, pattern=pattern, serial=serial, capacity=capacity),
+        errors_decide=True,
         rounds=count,
         at_most=at_most,
         enough=enough,

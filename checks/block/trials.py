@@ -57,7 +57,6 @@ def on_file(
     mounted = rounds.stands(path, filesystem)
     health = (lambda moment: (Step(moment, host, nvme.smart_log(serial)),)) if serial else (lambda _: ())
     return Trial(
-        errors_decide=True,
         id=f"fio.{pattern.name}:{host}:{path}",
         title=say("{pattern} on {host}:{path}", pattern=pattern.name, host=host, path=path),
         prepare=(
@@ -81,6 +80,7 @@ def on_file(
         ),
         clean=(Step("remove", host, removed(folder)),),
         read=partial(rounds.read, pattern=pattern, path=path, size=size, file=file),
+        errors_decide=True,
         rounds=count,
         at_most=at_most or 2 * count,
         enough=enough or _level,

@@ -36,7 +36,11 @@ class Held:
     block: int = 0
 
 
-def broken(measured: Measured[Any], required: Phrase | str = "") -> Verdict | None:
+#: What is required of every request, where nothing else is.
+_ANSWERED = say("every request is answered without an error")
+
+
+def broken(measured: Measured[Any], required: Phrase = _ANSWERED) -> Verdict | None:
     """STOP where the device or filesystem answered a round with an error, whatever the other rounds gave; None: it did not."""
     if not measured.broken:
         return None

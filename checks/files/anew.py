@@ -86,9 +86,8 @@ def parse(text: str) -> Anew:
     if len(found) != 1 or (found[0][0] == "done" and not found[0][1].isdecimal()):
         raise UnreadableOutput(f"found {text[:120]!r}, wanted one line 'anew: kept|back|lost WHY' or 'anew: done N'")
     how, rest = found[0]
-    if how == "lost" and io_errors.named(
-        rest
-    ):  # nobody can read any more what was written: that is found, and not untold
+    # Nobody can read any more what was written: that is found, and not untold.
+    if how == "lost" and io_errors.named(rest):
         raise AnsweredWithError(f"the volume was let go and cannot be mounted again: {rest.strip()}")
     return Anew(how, int(rest)) if how == "done" else Anew(how, 0, rest.strip())
 

@@ -49,9 +49,8 @@ def outlives_its_connection(measured: Measured[Checked], fabric: bool) -> Verdic
     """Every byte comes back after the volume was let go and taken again; of one that comes over a ``fabric``, by a new connection."""
     found = intact(measured)
     if found.outcome is Outcome.STOP:
-        note = found.note or say(
-            "after it was connected anew"
-        )  # an error of the device may have come before it was let go
+        # An error of the device has a note of its own, and may have come before the volume was let go.
+        note = found.note or say("after it was connected anew")
         return Verdict.of(False, found.measured, found.required, note=note)
     if found.outcome is Outcome.UNDECIDED:
         return found
@@ -72,7 +71,7 @@ def loads(
     measured: Measured[Loaded], reads: Measured[Round], share: float, held: Held, context: Phrase | None
 ) -> Verdict:
     """A model is read cold at ``share`` of what fio reads there sequentially, in rounds that are held to the same."""
-    if (stop := broken(measured, say("the model is read whole"))) is not None:
+    if (stop := broken(measured)) is not None:
         return stop
     return _beside_fio(measured, reads, share, held, context)
 
@@ -85,7 +84,7 @@ def saves(
         return Verdict.of(
             False, say("{wrong}", wrong=bad.wrong), say("all bytes written come back as they were written")
         )
-    if (stop := broken(measured, say("the checkpoint is written and read back whole"))) is not None:
+    if (stop := broken(measured)) is not None:
         return stop
     return _beside_fio(measured, writes, share, held, context)
 

@@ -114,7 +114,6 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
         )
 
     return Trial(
-        errors_decide=True,
         id=f"integrity.{'anew' if anew else 'blocks'}:{writer.host}:{writer.path}:{reader.host}",
         title=_title(writer, reader, anew is not None),
         prepare=_prepared(writer, size),
@@ -122,6 +121,7 @@ def by_blocks(writer: Place, reader: Place, size: int, count: int, anew: Probe[A
         varied=stages,
         clean=(Step("remove", writer.host, removed(writer.folder)),),
         read=partial(_blocks, writer=writer, reader=reader, size=size),
+        errors_decide=True,
         rounds=count,
         decisive=damaged,
         seconds=2 * size / 10**9 + 5.0,
@@ -155,7 +155,6 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         "sums-read", ("sh", "-c", _READ_SUMS, "sh", reader.folder, str(files)), _sums, limit, level=Level.LOAD
     )
     return Trial(
-        errors_decide=True,
         id=f"integrity.sums:{writer.host}:{writer.path}:{reader.host}",
         title=say("files written on {writer} and summed on {reader}, {path}", writer=writer.host, reader=reader.host, path=writer.path),
         prepare=_prepared(writer, files * size),
@@ -171,6 +170,7 @@ def by_sums(writer: Place, reader: Place, files: int, size: int, count: int) -> 
         ),
         clean=(Step("remove", writer.host, removed(writer.folder)),),
         read=partial(_files, writer=writer, reader=reader, files=files, size=size),
+        errors_decide=True,
         rounds=count,
         decisive=damaged,
         seconds=files * size / (3 * 10**8) + 5.0,

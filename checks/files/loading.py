@@ -88,7 +88,6 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         clean = (Step("remove", place.host, removed(place.folder)),)
     total = shards * size
     return Trial(
-        errors_decide=True,
         id=f"model.load:{place.host}:{place.path}",
         title=say("a model read cold from {host}:{path}", host=place.host, path=place.path),
         prepare=prepare,
@@ -103,6 +102,7 @@ def cold(place: Place, shards: int, size: int, jobs: int, count: int, model: str
         ),
         clean=clean,
         read=partial(_loaded, place=place, least=0 if model else total),
+        errors_decide=True,
         rounds=count,
         at_most=2 * count,
         enough=_level,

@@ -83,7 +83,6 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         )
 
     return Trial(
-        errors_decide=True,
         id=f"checkpoint.save:{place.host}:{place.path}",
         title=say("a checkpoint saved to {host}:{path}", host=place.host, path=place.path),
         prepare=(
@@ -94,6 +93,7 @@ def checkpoint(place: Place, shards: int, size: int, count: int) -> Trial[Saved]
         varied=stages,
         clean=(Step("remove", place.host, removed(place.folder)),),
         read=partial(_saved, place=place, total=total),
+        errors_decide=True,
         rounds=count,
         at_most=2 * count,
         enough=_level,

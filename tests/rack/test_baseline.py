@@ -55,9 +55,8 @@ def test_power_cut_in_the_middle_of_a_write_is_undecided_and_the_rest_is_asked_a
 ) -> None:
     node = rack.machine("node")
     seen = "until pgrep -f '^fio --name=integrity .*--rw=write' >/dev/null; do sleep 0.1; done"
-    with ThreadPoolExecutor(
-        1
-    ) as pool:  # waited for on the node: on a quiet computer the write is over before one asks twice
+    # Waited for on the node: on a quiet computer the write is over before one asks twice.
+    with ThreadPoolExecutor(1) as pool:
         begun = pool.submit(node.ssh, f"timeout 600 sh -c {shlex.quote(seen)}", 700)
         gate = campaign.begin("G2", "--allow-load", "-k", "G2.3.1")
         assert begun.result().returncode == 0, "it never came to a write"
