@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gates.g1_arrival
+from kvgate.gate.body import GateTest
 from kvgate.gate.options import Options
-from kvgate.gate.session import GateTest
 from kvgate.gate.start import Prepared, prepare
 from lab import inventory
 from lab.machine import Machine

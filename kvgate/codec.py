@@ -29,6 +29,10 @@ class Seal(NamedTuple):
     root: str
 
 
+#: Of a decision without evidence.
+NO_EVIDENCE = Seal(0, "", "")
+
+
 def canonical(value: object) -> str:
     """One line of JSON, ASCII only, keys sorted: the same value is always the same text. Raises ValueError for NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

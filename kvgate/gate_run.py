@@ -23,9 +23,10 @@ from kvgate.certificates.code import code_version
 from kvgate.errors import KvgateError, Refused, Unwritable
 from kvgate.gate import options as gate_options
 from kvgate.gate import selection, signals
+from kvgate.gate.body import GateTest
 from kvgate.gate.judged import Judged
 from kvgate.gate.preview import Preview
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.session import GateSession
 from kvgate.gate.start import Prepared, begin
 from kvgate.inventory.subjects import Thing
 from kvgate.reports import lines

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checks.verdict import Verdict
+from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.codec import Seal, canonical, digest, verdict_to_json
 from kvgate.errors import KvgateError
 from kvgate.evidence.check import EvidenceCheck, check_folder
 from kvgate.evidence.store import Evidence
-from kvgate.gate import stored
+from kvgate.gate import stored, unfinished
 from kvgate.ledger.findings import Finding
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredDecision
@@ -40,9 +40,10 @@ def look(ledger: Ledger, run: RunRecord, root: Path | None) -> Looked:
     entries = [entry for entry in ledger.decisions(run) if entry.judgement == 1]
     sealed = [entry for entry in entries if entry.evidence_lines]
     folder = folder_of(run, root)
+    left = _unjudged(ledger, run, root)
     if folder is None:
         if not sealed:
-            return Looked(())
+            return Looked(left)
         where = root / run.id if root is not None else run.evidence
         return Looked((Finding("evidence-missing", run.id, f"run {run.id}: its evidence is not at {where}"),))
     last = sealed[-1] if sealed else None
@@ -50,8 +51,17 @@ def look(ledger: Ledger, run: RunRecord, root: Path | None) -> Looked:
     checked = check_folder(folder, seal)
     found = [one for one in _problems(run, checked) if seal is not None or not _unfinished(one)]
     if not checked.problems:
-        found += _story(ledger, run, folder, last)
+        went_on = last is not None and last.outcome is Outcome.UNDECIDED and checked.lines > last.evidence_lines
+        found += (*_story(ledger, run, folder, None if went_on else last), *left)
     return Looked(tuple(found), checked.lines, checked.blobs)
+
+
+def _unjudged(ledger: Ledger, run: RunRecord, root: Path | None) -> tuple[Finding, ...]:
+    """A run that ended, and whose answers were not all judged: one that has no end yet is told by whoever begins the next."""
+    if run.state == "started" or (left := unfinished.unjudged(ledger, run, root)) is None:
+        return ()
+    text = f"run {run.id} ended early, and what it saw was not all judged, which may be a STOP: {left.why}"
+    return (Finding("unjudged", run.id, text),)
 
 
 def _unfinished(finding: Finding) -> bool:

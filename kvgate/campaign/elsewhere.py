@@ -46,6 +46,13 @@ def met(ledger: Ledger, run_campaign: str, cards: frozenset[Part], documents: Do
     found = []
     for one in _others(ledger, racks, unknown, cards, documents) if unknown else ():
         for attempt in one.stopping:
+            if attempt.unjudged:
+                found.append(say(
+                    "accelerators of this rack were asked in campaign {campaign} by {gate} (run {run}), which ended early and was not "
+                    "judged: kvgate close {run} --reason '...' judges it",
+                    campaign=one.campaign, gate=attempt.run.gate, run=attempt.run.id,
+                ))  # fmt: skip
+                continue
             found.append(say(
                 "accelerators of this rack ended campaign {campaign} with the STOP of {gate} (run {run}): both parties reopen "
                 "that first (kvgate reopen --campaign {campaign} ...)",

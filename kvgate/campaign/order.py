@@ -18,7 +18,7 @@ from kvgate.inventory.model import Rack
 class Obstacle:
     """One reason, and what to do about it.
 
-    ``kind``: open, stopped, missing, unsigned, ticket, changed, agreement, expired, keys.
+    ``kind``: open, stopped, unjudged, missing, unsigned, ticket, changed, agreement, expired, keys.
     """
 
     kind: str
@@ -64,6 +64,9 @@ def _elsewhere(other: Elsewhere) -> list[Obstacle]:
     found: list[Obstacle] = []
     for attempt in other.stopping:
         run = attempt.run
+        if attempt.unjudged:
+            found.append(_unjudged(attempt))
+            continue
         why = say(
             "this very rack ended campaign {campaign} with the STOP of {gate} (attempt {attempt}, run {run}): another name "
             "for the campaign does not change that; it is known by {parts}",
@@ -137,15 +140,31 @@ def _open(attempt: Attempt) -> Obstacle:
         attempt=run.attempt, gate=run.gate, run=run.id, started=run.started[:16].replace("T", " "), host=run.host,
     )  # fmt: skip
     do = say(
-        "let it end if it still runs; else take it up again (pytest -m {gate} --only-stale ...), or close it as UNDECIDED: "
+        "let it end if it still runs; else take it up again (pytest -m {gate} --only-stale ...), or close it, which judges what it saw: "
         "kvgate close {run} --reason '...'",
         gate=run.gate, run=run.id,
     )  # fmt: skip
     return Obstacle("open", why, do)
 
 
+def _unjudged(attempt: Attempt) -> Obstacle:
+    run = attempt.run
+    why = say(
+        "attempt {attempt} at {gate} (run {run}) ended early, and nobody judged what it had seen by then: that may be a STOP",
+        attempt=run.attempt, gate=run.gate, run=run.id,
+    )  # fmt: skip
+    do = say(
+        "judge it: kvgate close {run} --reason '...'; where its evidence is lost, both parties reopen the campaign: kvgate reopen "
+        "--campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate cosign",
+        run=run.id, campaign=run.campaign,
+    )  # fmt: skip
+    return Obstacle("unjudged", why if (held := _held(attempt)) is None else joined([why, held]), do)
+
+
 def _stopped(attempt: Attempt) -> Obstacle:
     run = attempt.run
+    if attempt.unjudged:
+        return _unjudged(attempt)
     if attempt.decided:
         many = say("{count} clause", count=1) if attempt.stops == 1 else say("{count} clauses", count=attempt.stops)
         why = say(

@@ -49,6 +49,7 @@ class Attempt:
     problems: tuple[str, ...] = ()
     unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
     untrusted: bool = False  # it was not known whose signatures count
+    unjudged: bool = False  # it ended early after it had looked, and nobody judged all that it saw
 
     @property
     def open(self) -> bool:
@@ -57,8 +58,8 @@ class Attempt:
 
     @property
     def stopped(self) -> bool:
-        """Whether it ends the campaign by itself: a STOP that nobody waived, or one that was seen before it ended early."""
-        return self.reopened is None and self.ended_in_stop
+        """Whether it ends the campaign by itself: a STOP that nobody waived, one that was seen before it ended early, or might be."""
+        return self.reopened is None and (self.ended_in_stop or self.unjudged)
 
     @property
     def ended_in_stop(self) -> bool:
@@ -133,10 +134,10 @@ class Campaign:
 
     def stopping(self) -> list[Attempt]:
         """Attempts that keep the campaign ended. One whose gate passed in a later attempt does not: that was allowed to begin."""
-        return [one for one in self.attempts if one.stopped and not self._passed_after(one)]
+        return [one for one in self.attempts if one.stopped and not self.passed_after(one)]
 
-    def _passed_after(self, attempt: Attempt) -> bool:
-        """Looks at its own gate only: a STOP of a gate before it takes the PASS back, and does not revive this STOP."""
+    def passed_after(self, attempt: Attempt) -> bool:
+        """Whether its own gate passed later; a STOP of a gate before it takes that PASS back, and does not revive this STOP."""
         gate = attempt.run.gate
         passed = (one for one in self._passed(gate) if one.run.seq > attempt.run.seq)
         return any((by := self.taken_back_by(one)) is None or by.run.gate != gate for one in passed)
@@ -194,6 +195,8 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     standing = ledger.outcome(run)
     recorded = ledger.recorded(run)
     stops = sum(item.blocking and row.verdict.outcome is Outcome.STOP for item, row in recorded.items())
+    who, last = seen.stored(ledger.seen(run)), documents.last(run)
+    early = run.state == "interrupted" and (last is None or not last.evidence_lines)
     waivers: list[Weighed] = []
     outcome = standing.outcome
     if standing.decided and outcome is not Outcome.PASS:
@@ -202,6 +205,6 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
             outcome = remaining(ledger.owed(run), recorded, waivers).outcome
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
-        documents.certified(run), documents.ticket(run), documents.countable(run), seen.stored(ledger.seen(run)), standing.problems,
-        documents.unopened(run), documents.trust is None,
+        documents.certified(run), documents.ticket(run), documents.countable(run), who, standing.problems,
+        documents.unopened(run), documents.trust is None, early and not stops and bool(who or recorded),
     )  # fmt: skip

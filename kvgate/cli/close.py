@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import socket
+from pathlib import Path
 
 import click
 
 from checks.phrase import say
 from kvgate.cli import complete, options, speech
+from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
+from kvgate.gate.unfinished import unjudged
 from kvgate.ledger.repository import Ledger, RunRecord
 from kvgate.reports.messages import Reader, language
 
@@ -18,7 +21,8 @@ from kvgate.reports.messages import Reader, language
 @click.command(
     "close",
     help=speech.read(
-        "Close RUN, whose process died, as UNDECIDED. It is counted as an attempt; nothing of it is lost.\n\n"
+        "Give RUN, whose process died, its end. It is counted as an attempt, and nothing of it is lost: its evidence is judged "
+        "first, without asking any host, and what comes to STOP ends the campaign; else it is UNDECIDED.\n\n"
         "`pytest -m GATE --only-stale` takes it up again instead, and asks only what it still owes.\n\n"
         "Example: kvgate close 20261129T19 --reason 'laptop lost power'"
     ),
@@ -28,27 +32,60 @@ from kvgate.reports.messages import Reader, language
 @click.option(
     "--ended", is_flag=True, help=speech.read("I have seen to it that it runs no more on the machine that started it")
 )
+@options.evidence(speech.read("where runs are kept"))
 @options.LEDGER
-def close(run: str, reason: str, ended: bool, ledger: str) -> None:
-    """Close a run, whose process died, as UNDECIDED."""
+def close(run: str, reason: str, ended: bool, evidence: Path, ledger: str) -> None:
+    """Give a run, whose process died, its end."""
     read = Reader(language())
     if len(reason.strip()) < 3:
         raise NotAllowed(say("found no reason, wanted --reason 'what ended it'"))
     with contextlib.closing(Ledger.open(ledger)) as book:
         record = book.run(run)
-        if record.state != "started":
-            raise NotAllowed(say("run {id} has its end already: it is {state}", id=record.id, state=record.state))
+        _may_end(book, record, evidence)
         if not ended:
             _over(record)
-        book.interrupt(record, f"closed: {reason.strip()}")
-    click.echo(
-        read(
-            "run {run} (attempt {attempt} at {gate}) is closed as UNDECIDED",
-            run=record.id,
-            attempt=record.attempt,
-            gate=record.gate,
+        found = closed(book, record, reason.strip(), evidence)
+    words: dict[str, str | int] = {"run": record.id, "attempt": record.attempt, "gate": record.gate}
+    if found.stops:
+        click.echo(
+            read.ngettext(
+                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdict of it is STOP, which ends the campaign: "
+                "kvgate show {run}",
+                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdicts of it are STOP, which ends the campaign: "
+                "kvgate show {run}",
+                found.stops,
+                **words,
+            )
         )
-    )
+    elif found.unjudged is not None:
+        click.echo(
+            read(
+                "run {run} (attempt {attempt} at {gate}) is closed, but what it had seen could not be judged ({why}); until somebody "
+                "closes it once more with its evidence, or both parties reopen the campaign, no gate of it begins",
+                **words,
+                why=read.phrase(found.unjudged),
+            )
+        )
+    else:
+        click.echo(read("run {run} (attempt {attempt} at {gate}) is closed as UNDECIDED", **words))
+
+
+def _may_end(book: Ledger, record: RunRecord, evidence: Path) -> None:
+    """Raise NotAllowed for a run that has its end and saw nothing that was not judged, or whose evidence is not here."""
+    if record.state == "started":
+        return
+    left = unjudged(book, record, evidence)
+    if left is None:
+        raise NotAllowed(say("run {id} has its end already: it is {state}", id=record.id, state=record.state))
+    if left.folder is None:  # one more entry would void a reopening that both parties have signed meanwhile
+        raise NotAllowed(
+            say(
+                "run {id} has its end, and {why}: bring it there, or name its parent with --evidence; where it is lost, both "
+                "parties reopen the campaign (kvgate reopen)",
+                id=record.id,
+                why=left.why,
+            )
+        )
 
 
 def _over(record: RunRecord) -> None:

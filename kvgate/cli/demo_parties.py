@@ -12,6 +12,7 @@ from kvgate.campaign import parties, reopening, standing, statements
 from kvgate.campaign.documents import Documents
 from kvgate.certificates.keys import signer
 from kvgate.certificates.trust import PARTIES
+from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
 from kvgate.inventory import reader
@@ -26,7 +27,7 @@ def go_on(ledger: str, inventory: Path) -> None:
     with contextlib.closing(Ledger.open(ledger)) as book:
         for run in book.runs(rack.rack.campaign):
             if run.state == "started" and not running(run):
-                book.interrupt(run, "closed: an earlier demo did not end it")
+                closed(book, run, "an earlier demo did not end it")
         _reopen(book, rack, read)
 
 

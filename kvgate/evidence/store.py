@@ -5,10 +5,12 @@ A folder judges itself on another machine: its first line holds copies of invent
 
 from __future__ import annotations
 
+import fcntl
 import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -34,7 +36,7 @@ from kvgate.evidence.surroundings import surroundings
 from kvgate.mask import Masker
 from kvgate.transport.base import Answer, Batch
 
-__all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure", "unbegun"]
+__all__ = ["AskedProbe", "Evidence", "Start", "StoredAnswer", "StoredBatch", "StoredFailure", "begun", "unbegun"]
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}", re.ASCII)
 _QUESTIONS = ("answer", "failure")
@@ -258,7 +260,26 @@ def _fields(packed: object, masked: int) -> Mapping[str, object]:
     return {**packed, **_count(masked)}
 
 
+def begun(folder: Path) -> bool:
+    """Whether a run's folder has a journal with a whole first line: without one nobody was asked."""
+    try:
+        with (folder / "journal.jsonl").open("rb") as stream:
+            return stream.readline().endswith(b"\n")
+    except OSError:
+        return False
+
+
 def unbegun(folder: Path) -> None:
-    """Remove what a process left that died between making a run's folder and its journal; anything else stays untouched."""
-    if folder.is_dir() and all(one.name == "blobs" for one in folder.iterdir()):
-        shutil.rmtree(folder, ignore_errors=True)
+    """Remove what a process left that died before the first line of a run's journal was whole; anything else stays untouched.
+
+    Raises NotAllowed while that process lives.
+    """
+    known = {"blobs", "journal.jsonl"}
+    if not folder.is_dir() or begun(folder) or any(one.name not in known for one in folder.iterdir()):
+        return
+    with suppress(FileNotFoundError), (folder / "journal.jsonl").open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise NotAllowed(say("another process is beginning the run in {folder}", folder=str(folder))) from error
+    shutil.rmtree(folder, ignore_errors=True)

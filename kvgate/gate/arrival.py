@@ -24,7 +24,7 @@ from kvgate.inventory.subjects import owed
 
 if TYPE_CHECKING:  # the database is loaded when a run begins, journals with G4 alone
     from checks.soak.arrival import Arrived
-    from kvgate.gate.session import GateTest
+    from kvgate.gate.body import GateTest
     from kvgate.ledger.repository import Ledger
     from kvgate.ledger.rows import RunRecord
 
@@ -105,7 +105,7 @@ class Arrival:
         return {name: limit.value for name, limit in limits.items()}
 
     def _tests(self, left_out: Collection[str]) -> Iterator[GateTest]:
-        from kvgate.gate.session import GateTest
+        from kvgate.gate.body import GateTest
 
         clauses = self._agreement.acceptance.clauses
         for item, thing in owed(self._agreement.acceptance, self._rack, "G1"):

@@ -9,7 +9,8 @@ from checks.acceptance import Text
 from checks.around.probes import surroundings
 from checks.decision import Owed
 from checks.probe import Level
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.body import GateTest
+from kvgate.gate.session import GateSession
 
 #: Stands in a plan for what is asked to tell this rack from another.
 _IDENTITY = "identity"

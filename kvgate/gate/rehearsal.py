@@ -13,7 +13,7 @@ from kvgate.gate.ask import Again, Informed, Rehearsal, Rehearsed
 from kvgate.gate.baseline import Baseline
 
 if TYPE_CHECKING:
-    from kvgate.gate.session import GateTest
+    from kvgate.gate.body import GateTest
 
 Terms = Callable[[Owed], Mapping[str, Any]]
 

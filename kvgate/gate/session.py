@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +17,24 @@ from kvgate.agreement import Agreement, differences
 from kvgate.campaign import seen
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
-from kvgate.codec import Seal
+from kvgate.codec import NO_EVIDENCE
 from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate import rehearsal
 from kvgate.gate.answers import Answers
 from kvgate.gate.arrival import Arrival
-from kvgate.gate.ask import Asked, Asker, Need, Rehearsal
+from kvgate.gate.ask import Asked, Need, Rehearsal
 from kvgate.gate.baseline import Baseline
+from kvgate.gate.body import GateTest, TermsThen
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.judged import Judged
+from kvgate.gate.moment import Tell
 from kvgate.gate.permission import NOT_PERMITTED, permitted, written
 from kvgate.gate.signals import waiting
-from kvgate.gate.stored import Then, keep
-from kvgate.gate.trials import Tell, Trials
+from kvgate.gate.stored import Then, sealed
+from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
 from kvgate.inventory.subjects import Thing
@@ -48,24 +50,6 @@ if TYPE_CHECKING:  # the database is loaded when a run begins, not with every py
 #: Verdicts written at once at most, and seconds after which they are written however few they are: few transactions, and
 #: little to ask again after a crash.
 _GROUP, _AFTER = 512, 0.5
-
-
-@dataclass(frozen=True, repr=False)  # pytest shows arguments of every frame: never a whole rack for each
-class GateTest:
-    """One gate test on one subject: the callable and the names of its parameters."""
-
-    owed: Owed
-    thing: Thing
-    body: Callable[..., None]
-    parameters: tuple[str, ...]
-
-    def arguments(self, ask: Asker, terms: Mapping[str, Any], decide_: Any, declared: Any) -> dict[str, Any]:
-        """Fill the parameters; the one that is none of ours is the subject."""
-        known = {
-            "ask": ask, "measure": ask.measure, "baseline": ask.baseline, "soak": ask.soak, "starts": ask.starts,
-            "arrival": ask.arrival, "terms": terms, "decide": decide_, "declared": declared,
-        }  # fmt: skip
-        return {name: known.get(name, self.thing) for name in self.parameters}
 
 
 @dataclass(repr=False)
@@ -97,11 +81,12 @@ class GateSession:
     then: Then | None = None  # what a stored run came to, when it is judged again
     agreed: Agreement | None = None  # by which it was judged then
     bodies: dict[str, Callable[..., None]] = field(default_factory=dict)  # gate tests by clause
-    _waiting: list[Owed] = field(default_factory=list)
+    _waiting: dict[Owed, None] = field(default_factory=dict)
     _written: float = field(default_factory=time.monotonic)
     _rounds: Rounds | None = None
     _trials: Trials | None = None
     _tried: Tried | None = None
+    _tests: Sequence[GateTest] = ()  # that the hosts were asked for
     journals: Journals | None = None  # a soak as it was collected; None: none was
     _soaked: Soaked | None = None
 
@@ -134,7 +119,7 @@ class GateSession:
     def terms(self, owed: Owed) -> dict[str, Any]:
         """Limits of a clause: name -> value."""
         found = {name: limit.value for name, limit in self.clause(owed).limits.items()}
-        return found if self.then is None else _TermsThen(found)
+        return found if self.then is None else TermsThen(found)
 
     def look(
         self,
@@ -151,12 +136,13 @@ class GateSession:
         """
         dry = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
-        self.late = frozenset(dry.late)
+        self.late, self._tests = frozenset(dry.late), tests
         met, clocks = self.met(dry.hosts), sorted(set(dry.clocks))
         hosts = sorted(met)
         needs = [*dry.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
-        self.answers = self._rounds.first()
+        self.answers = self._rounds.answers
+        self._rounds.first()
         self.identify(met)
         if self.journals is not None:
             for host in sorted(set(dry.soaks)):
@@ -169,7 +155,9 @@ class GateSession:
             may, may_not = permitted(trials, self.destroys)
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
-            self._trials = Trials(may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell)
+            self._trials = Trials(
+                may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell, decided=self.stop_early
+            )
 
     def met(self, hosts: Collection[str]) -> set[str]:
         """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
@@ -201,8 +189,9 @@ class GateSession:
         self.write()  # counters run for seconds, load for minutes: nothing judged is kept in mind alone meanwhile
         # No load on a rack that may be another, or that nothing is kept of.
         if self._trials is not None and not self.trouble:
+            self._tried = self._trials.tried
             try:
-                self._tried = self._trials.run()
+                self._trials.run()
             finally:
                 self.remarks += [str(what) for what in self._trials.left]
         if self._rounds is not None:
@@ -212,11 +201,31 @@ class GateSession:
 
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
+        judged = self._judge(test, waiting())
+        self.record(test.owed, judged)
+        return judged
+
+    def stop_early(self) -> None:
+        """Record what comes to STOP by what was kept until now, and write it: no end of the run, whatever it is, takes that back.
+
+        What does not come to STOP is left for later: with all answers it may be another verdict.
+        """
+        remarks = list(self.remarks)
+        for test in self._tests if self.answers is not None else ():
+            known = self.judged.get(test.owed)
+            if known is None or known.verdict.outcome is Outcome.UNDECIDED:
+                judged = self._judge(test, nullcontext())
+                if judged.verdict.outcome is Outcome.STOP:
+                    self.record(test.owed, judged)
+        self.remarks = remarks  # a clause that kvgate failed on is judged again with all answers
+        self.write()
+
+    def _judge(self, test: GateTest, interruptible: AbstractContextManager[None]) -> Judged:
         assert self.answers is not None  # noqa: S101 - judged after looking
         asked = Asked(self.answers, self._kept_rounds, self._kept_journals, self._again)
         given: list[Verdict] = []
         try:
-            with waiting():
+            with interruptible:
                 test.body(
                     **test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed))
                 )
@@ -232,7 +241,6 @@ class GateSession:
             judged = self._given(test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
         judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
-        self.record(test.owed, judged)
         return judged
 
     @property
@@ -285,7 +293,7 @@ class GateSession:
     def record(self, owed: Owed, judged: Judged) -> None:
         """Keep a verdict; written to ledger and journal in groups."""
         self.judged[owed] = judged
-        self._waiting.append(owed)
+        self._waiting[owed] = None
         due = len(self._waiting) >= _GROUP or time.monotonic() - self._written > _AFTER
         if due and not self.trouble:
             self.write()
@@ -348,33 +356,33 @@ class GateSession:
         return decision
 
     def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
-        seal = Seal(0, "", "")
+        seal = NO_EVIDENCE
         if self.evidence is not None:
-            keep(self.evidence, self.judged)
-            self.evidence.note("decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts))
-            self.evidence.sync()
-            check = self.evidence.verify()
-            if check.problems or check.head != self.evidence.head():
-                problem = check.problems[0] if check.problems else "its last line is another one"
-                what = say("evidence {path} does not read back as written", path=str(self.evidence.path))
-                raise Unwritable(say("{what}: {problem}", what=what, problem=problem))
-            seal = Seal(check.lines, check.head, check.root)
+            seal = sealed(
+                self.evidence, self.judged, "decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts)
+            )
         stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
         if stored is not decision.outcome:
             raise Unwritable(say("the ledger reads {stored} back, not what was written", stored=stored))
 
     def interrupt(self, why: str) -> None:
-        """Write what was decided so far and that the run ended early: it stays UNDECIDED and can be taken up again."""
-        self.write()
+        """Write what was decided so far and that the run ended early: it can be taken up again, and is UNDECIDED unless it came to STOP.
+
+        Its evidence is sealed when all that it comes to is in the ledger; else the next attempt waits until somebody closes this one.
+        """
         self.interrupted = True
-        if self.evidence is not None:
-            with suppress(KvgateError):
-                keep(self.evidence, self.judged)
-                self.evidence.note("interrupted", why=why)
-                self.evidence.sync()
+        seal = NO_EVIDENCE
+        try:
+            self.stop_early()
+            if self.evidence is not None:
+                whole = sealed(self.evidence, self.judged, "interrupted", why=why)
+                seal = NO_EVIDENCE if self._waiting else whole
+        except KvgateError as error:
+            if str(error) not in self.trouble:
+                self.trouble.append(str(error))
         if self.ledger is not None and self.run is not None:
             try:
-                self.ledger.interrupt(self.run, why)
+                self.ledger.interrupt(self.run, why, seal=seal)
             except KvgateError as error:
                 self.trouble.append(f"it could not be noted either: {error}" if self.trouble else str(error))
 
@@ -387,12 +395,3 @@ class GateSession:
                 self.trouble.append(str(error))
         if self.ledger is not None:
             self.ledger.close()
-
-
-class _TermsThen(dict[str, Any]):
-    """Limits of an agreement that may be older than the gate test that asks for them."""
-
-    def __missing__(self, name: str) -> Any:
-        raise CannotTell(
-            say("this version decides by a limit {name}, which the agreement of the run does not have", name=name)
-        )

@@ -21,17 +21,18 @@ from kvgate.campaign import seen
 from kvgate.certificates.code import code_version
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
 from kvgate.evidence.durable import unwritable
-from kvgate.evidence.store import Evidence, unbegun
+from kvgate.evidence.store import Evidence, begun, unbegun
 from kvgate.gate import code, order
+from kvgate.gate.body import GateTest
 from kvgate.gate.collect import Progress, replay, with_boots
 from kvgate.gate.earlier import Earlier, look, open_ended
 from kvgate.gate.judged import Judged
+from kvgate.gate.moment import Tell
 from kvgate.gate.operator import operator
 from kvgate.gate.options import Options
 from kvgate.gate.preview import Preview, preview
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then, find_run, then
-from kvgate.gate.trials import Tell
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
@@ -382,7 +383,7 @@ def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
     Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
     """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
-        if (folder / "journal.jsonl").is_file() or (folder.is_dir() and judged):
+        if begun(folder) or (folder.is_dir() and judged):
             return Evidence.open(folder, write=True)
         unbegun(folder)
     if judged or run.host != socket.gethostname():

@@ -172,6 +172,19 @@ def keep(evidence: Evidence, judged: Mapping[Owed, Judged]) -> None:
     evidence.note(VERDICTS, count=len(rows), rows=canonical({"verdicts": rows}).encode())
 
 
+def sealed(evidence: Evidence, judged: Mapping[Owed, Judged], kind: str, **fields: object) -> Seal:
+    """End a sitting: its verdicts and one line of that kind, all of it read back from the disk. Raises Unwritable where it differs."""
+    keep(evidence, judged)
+    evidence.note(kind, **fields)
+    evidence.sync()
+    check = evidence.verify()
+    if check.problems or check.head != evidence.head():
+        problem = check.problems[0] if check.problems else "its last line is another one"
+        what = say("evidence {path} does not read back as written", path=str(evidence.path))
+        raise Unwritable(say("{what}: {problem}", what=what, problem=problem))
+    return Seal(check.lines, check.head, check.root)
+
+
 def _kept(evidence: Evidence) -> _Given:
     """Return the last verdicts that stand in the evidence. What cannot be read is nothing to compare with."""
     try:

@@ -6,7 +6,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from checks.around.probes import surroundings
@@ -20,6 +19,7 @@ from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell, DeviceAbsent
 from kvgate.evidence.store import AskedProbe
 from kvgate.gate.answers import Answers, Met
+from kvgate.gate.moment import Moment, Tell
 from kvgate.gate.naming import device_names
 from kvgate.gate.reading import read
 from kvgate.gate.signals import one_by_one
@@ -30,35 +30,12 @@ from kvgate.transport.base import Answer, Batch, Command, Transport
 _LOOK = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Where a gate stands while it makes load, for whoever shows progress.
-
-    ``done`` and ``left`` are seconds of planned load over all trials. While a round runs, ``step`` is what runs for ``elapsed``
-    seconds by now and ``live`` what it moves; ``ended`` is set after it, and ``proof`` before the first one: whether the judgement
-    of the trial was shown to be able to fail.
-    """
-
-    title: Phrase
-    number: int
-    of: int
-    done: float
-    left: float
-    live: Phrase | None = None
-    ended: Ended | None = None
-    proof: Verdict | None = None
-    step: str = ""
-    elapsed: float = 0.0
-
-
-Tell = Callable[[Moment], None]
-
-
 class Trials:
     """The trials of a run, one after another: two loads at a time would measure each other.
 
     ``mark`` names the run on every process it starts. ``watch`` is a second way to the same hosts, for live numbers and
-    for cleaning up while the first still waits. Raises Unwritable when an answer could not be kept.
+    for cleaning up while the first still waits. ``decided`` is called after every round by which a trial decides, before anybody
+    is told of it. Raises Unwritable when an answer could not be kept.
     """
 
     def __init__(
@@ -70,12 +47,13 @@ class Trials:
         *,
         watch: Transport | None = None,
         tell: Tell | None = None,
+        decided: Callable[[], None] | None = None,
     ) -> None:
         self.trials = _each_once(trials)
         self.tried = Tried(answers)
         self._answers, self._evidence = answers, answers.evidence
         self._transport, self._watch, self._mark = transport, watch, mark
-        self._tell = tell or (lambda _: None)
+        self._tell, self._decided = tell or (lambda _: None), decided or (lambda: None)
         self._done = 0.0
         self._laid: set[str] = set()  # trials whose preparation was begun in this sitting, by key
         self._step, self._since, self._round_since = "", 0.0, 0.0
@@ -133,7 +111,9 @@ class Trials:
         self._laid.add(trial.key)
         self._round(trial, number, first=first)
         self._done += trial.seconds + (trial.setup if first else 0.0)
-        self._show(trial, number, ended=self.tried.round(trial, number))
+        if decides := self.tried.decides(trial, number):
+            self._decided()
+        self._show(trial, number, ended=self.tried.round(trial, number), decides=decides)
         return True
 
     def _tidy(self, trial: Trial[Any], number: int) -> None:
@@ -305,6 +285,7 @@ class Trials:
         ended: Ended | None = None,
         proof: Verdict | None = None,
         *,
+        decides: bool = False,
         runs: bool = False,
     ) -> None:
         """Tell where the run stands; ``runs``: in the middle of a round, of which some is over."""
@@ -314,7 +295,7 @@ class Trials:
         if runs:
             over = min(now - self._round_since, trial.seconds)
             done, left, step, elapsed = done + over, max(0.0, left - over), self._step, now - self._since
-        self._tell(Moment(trial.title, number, trial.rounds, done, left, live, ended, proof, step, elapsed))
+        self._tell(Moment(trial.title, number, trial.rounds, done, left, live, ended, decides, proof, step, elapsed))
 
     @contextlib.contextmanager
     def _looking(self, trial: Trial[Any], number: int) -> Iterator[None]:

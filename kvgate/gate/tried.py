@@ -98,6 +98,13 @@ class Tried:
         cut = [self._error(trial, number) for number in self._cut_by_errors(trial)]
         return [error for error in (*ended, *cut) if isinstance(error, IoFailed)]
 
+    def decides(self, trial: Trial[Any], number: int) -> bool:
+        """Whether a round decides whatever others give: what was under load answered with an error, or data came back wrong."""
+        one = self.round(trial, number)
+        if one.void is not None or one.failed is not None:
+            return trial.errors_decide and isinstance(one.failed, IoFailed)
+        return trial.decisive is not None and trial.decisive(one.fact)
+
     def _error(self, trial: Trial[Any], number: int) -> IoFailed | None:
         """The error that a step of a round without an end was answered with: whoever interrupts a round takes nothing back."""
         place = (trial.key, number)

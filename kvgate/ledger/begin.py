@@ -39,7 +39,7 @@ def still_open(run: str, gate: str, attempt: int, host: str, started: str) -> st
     """Say which attempt is open and how it gets its end."""
     return (
         f"run {run} (attempt {attempt} at {gate}, started {started[:19]}Z on {host}) has no end yet: let it end if it still "
-        f"runs; else take it up again (pytest -m {gate} --only-stale ...), or close it as UNDECIDED: "
+        f"runs; else take it up again (pytest -m {gate} --only-stale ...), or close it, which judges what it saw: "
         f"kvgate close {run} --reason '...'"
     )
 

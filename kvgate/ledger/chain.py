@@ -16,8 +16,6 @@ from kvgate.ledger.rows import RunHandle, StoredDecision
 #: What the first entry names as the one before it.
 GENESIS = digest("kvgate decision log")
 
-NO_EVIDENCE = Seal(0, "", "")
-
 
 def owed_digest(owed: Iterable[Owed]) -> str:
     """Digest of what a run owes, whatever the order."""

@@ -12,6 +12,7 @@ KINDS = {
     "run-missing": say("a run, or one of its attempts, was deleted"),
     "attempt-uncounted": say("a certificate leaves out an earlier attempt on its rack"),
     "stop-passed-over": say("a run began although a STOP had ended the campaign of its rack, and nobody reopened it"),
+    "unjudged": say("a run ended early, and what it had seen was not all judged"),
     "soak-missing": say("a record of a soak that was started, stopped or removed was deleted or changed"),
     "out-of-order": say("a gate began although no PASS of the gate before it counted then"),
     "decision-missing": say("an entry of the decision log was deleted"),

@@ -13,7 +13,7 @@ from sqlalchemy import insert, update
 from checks.decision import Decision, Owed
 from checks.phrase import say
 from checks.verdict import Outcome
-from kvgate.codec import Seal, digest
+from kvgate.codec import NO_EVIDENCE, Seal, digest
 from kvgate.errors import Damaged, KvgateError, NotAllowed, Unwritable
 from kvgate.ledger import audit, begin, chain, envelopes, queries, schema, seen
 from kvgate.ledger.engine import Store
@@ -147,7 +147,7 @@ class Ledger:
         decision: Decision,
         *,
         why: str = "",
-        seal: Seal = chain.NO_EVIDENCE,
+        seal: Seal = NO_EVIDENCE,
         judgement: int = 1,
     ) -> Outcome:
         """Decide a run: its rows are read back and compared, the decision is written, read back, and returned.
@@ -180,7 +180,7 @@ class Ledger:
             )
         return decision.outcome if found is None else found.outcome
 
-    def interrupt(self, run: RunHandle, why: str, *, seal: Seal = chain.NO_EVIDENCE) -> None:
+    def interrupt(self, run: RunHandle, why: str, *, seal: Seal = NO_EVIDENCE) -> None:
         """Note that a run ended before it was decided. It can be taken up again; until then it is UNDECIDED."""
         self._conclude(run, "interrupted", Outcome.UNDECIDED, (0, 0, 0), _clean(why), seal, 1)
 
@@ -199,7 +199,7 @@ class Ledger:
         """Add what a decided run comes to without what both parties accept; the decision before it stays. Raises Unwritable."""
         counts = (decision.count(Outcome.PASS), decision.count(Outcome.STOP), decision.count(Outcome.UNDECIDED))
         more = {"waivers": [[one.clause, one.subject, one.document, one.until] for one in waivers]}
-        self._conclude(run, "waived", decision.outcome, counts, why, chain.NO_EVIDENCE, 1, more)
+        self._conclude(run, "waived", decision.outcome, counts, why, NO_EVIDENCE, 1, more)
 
     def runs(self, campaign: str | None = None, gate: str | None = None) -> list[RunRecord]:
         """Every run, failed and interrupted ones too, oldest first."""

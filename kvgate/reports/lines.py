@@ -9,6 +9,7 @@ from typing import IO
 
 from checks.acceptance import Clause
 from checks.phrase import Phrase
+from checks.verdict import Outcome
 from kvgate.campaign import commands
 from kvgate.errors import BadInput, CannotTell, Declined, OutOfOrder, Refused
 from kvgate.gate.collect import AGAIN
@@ -112,6 +113,13 @@ def stored(session: GateSession) -> str:
     """What an interrupted run leaves behind, and how to go on with it."""
     read = Reader(language())
     answers = 0 if session.evidence is None else answers_kept(session.evidence.path)
+    stops = sum(one.blocking and row.verdict.outcome is Outcome.STOP for one, row in session.judged.items())
+    if stops:
+        return read(
+            "{count} of {owed} verdicts and {answers} answers of hosts are stored; {stops} had come to STOP: that counts as a STOP of "
+            "{gate}, and no new attempt takes that back; the same command with --only-stale asks only the rest",
+            count=session.kept, owed=len(session.owed), answers=answers, stops=stops, gate=session.gate,
+        )  # fmt: skip
     return read(
         "{count} of {owed} verdicts and {answers} answers of hosts are stored, and the gate stays UNDECIDED; the same "
         "command with --only-stale asks only the rest",

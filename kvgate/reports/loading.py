@@ -10,7 +10,7 @@ from typing import IO
 
 from checks.phrase import Phrase, say
 from checks.verdict import Outcome, Verdict
-from kvgate.gate.trials import Moment
+from kvgate.gate.moment import Moment
 from kvgate.gate.tried import Ended
 from kvgate.reports.messages import Reader, language
 
@@ -45,7 +45,8 @@ class Load:
             return
         number = self._number(moment)
         if moment.ended is not None:
-            self._line([number, title, self._outcome(moment.ended)], lasting=True)
+            told = self._deciding(moment.ended) if moment.decides else self._outcome(moment.ended)
+            self._line([number, title, told], lasting=True)
             return
         minutes = math.ceil(moment.left / 60)
         left = read("about {minutes} min of load left", minutes=minutes)
@@ -87,6 +88,11 @@ class Load:
             return self.read("could not be told: {why}", why=self.read.phrase(ended.failed.phrase))
         brief = getattr(ended.fact, "brief", None)
         return self.read("measured") if brief is None else self.read.phrase(brief)
+
+    def _deciding(self, ended: Ended) -> str:
+        """A round by which the gate is lost, said so at once: hours of load may follow that change nothing about it."""
+        why = self._outcome(ended) if ended.failed is None else self.read.phrase(ended.failed.phrase)
+        return self.read("decides: STOP: {why} (neither another round nor a new attempt takes that back)", why=why)
 
     def _line(self, parts: list[str], *, lasting: bool, less: Sequence[int] = ()) -> None:
         """Write a line; ``less`` are the parts that a narrow terminal goes without, in this order."""

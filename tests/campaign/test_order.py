@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from checks.verdict import Outcome
 from kvgate.campaign import order, reopening, statements
 from kvgate.errors import NotAllowed, OutOfOrder
+from kvgate.gate.start import begin
 from lab.machine import Edit
 from tests.campaign.sample import BAD, DISK, FIRST, HOST, UNTOLD, Site, agreement
 from tests.certificates.conftest import Keys
@@ -246,7 +247,7 @@ def test_a_run_without_an_end_blocks_the_next_until_it_is_closed_or_finished(sit
 
 
 def test_a_closed_run_is_counted_and_the_next_attempt_has_the_next_number(site: Site) -> None:
-    site.begin("G1")
+    begin(site.prepared("G1"))  # it died before any host was asked
     site.ledger.interrupt(site.last(), "the laptop died")
     assert site.why("G1") == []
     assert site.run("G1").attempt == 2

@@ -13,6 +13,7 @@ from kvgate.evidence.store import Evidence
 from kvgate.gate.baseline import BASELINE, Baseline
 from lab.load.host import LoadHost
 from lab.serving.host import ServingHost
+from tests.e2e.cut import nothing_stops_early
 from tests.e2e.site import ROOT, Site, clauses, outcomes, served, until
 
 PARTIES = ("vendor", "customer")
@@ -101,6 +102,13 @@ def test_it_compares_with_the_certified_baseline_that_its_own_evidence_holds(sit
 def measured(site: Site, run: str, clause: str) -> str:
     (found,) = [one for one in site.show(run)["verdicts"] if (one["clause"], one["subject"]) == (clause, "tp8/c8")]
     return str(found["measured"])
+
+
+@pytest.mark.parametrize("gate", ["G1", "G2", "G3"])
+def test_no_part_of_its_evidence_comes_to_a_stop_that_the_whole_does_not(site: Site, gate: str, tmp_path: Path) -> None:
+    """What is judged of a run that died must not accuse a good rack."""
+    (run,) = [str(run["run"]) for run in site.runs() if run["gate"] == gate]
+    assert nothing_stops_early(site.evidence / run, 12, tmp_path) == {}
 
 
 def test_its_report_stands_on_the_rounds_of_both_sittings(site: Site, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from kvgate import agreement as agreements
 from kvgate.inventory import reader
 from lab.faults import every
 from tests.e2e.conftest import Run
+from tests.e2e.cut import nothing_stops_early
 from tests.e2e.site import Verdicts, clauses, outcomes, properties
 
 CLAUSES = agreements.read().acceptance
@@ -40,6 +42,11 @@ def test_a_fault_stops_the_gate_and_exactly_its_clauses(stopped: Run) -> None:
     assert stopped.site.runs()[0]["outcome"] == "STOP"
     assert clauses(stored(stopped), "STOP") == every()["disk-media-errors"].stops
     assert clauses(stored(stopped), "UNDECIDED") == set()
+
+
+def test_part_of_the_evidence_stops_the_gate_for_nothing_else(stopped: Run, tmp_path: Path) -> None:
+    found = nothing_stops_early(stopped.site.evidence / stopped.id, 12, tmp_path)
+    assert {clause for clause, _ in found} == every()["disk-media-errors"].stops
 
 
 def test_what_could_not_be_told_leaves_the_gate_undecided(undecided: Run) -> None:

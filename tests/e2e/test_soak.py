@@ -23,6 +23,7 @@ from kvgate.reports.messages import Reader
 from lab.rack import EmbeddedRack, build
 from tests.campaign import sample
 from tests.certificates.conftest import Keys
+from tests.e2e.cut import nothing_stops_early
 from tests.e2e.site import Site, until
 
 Served = Callable[..., "Soaked"]
@@ -95,6 +96,7 @@ def test_undecided_with_the_time_left_until_the_soak_has_ended_then_judged_and_j
     again = rack.site.kvgate("judge", run["run"])
     assert again.returncode == 0, again.stdout + again.stderr
     assert simulated.scaled(Evidence.open(rack.site.evidence / run["run"])) == ["fx100-a", "node-01"]
+    assert nothing_stops_early(rack.site.evidence / run["run"], 12, rack.site.folder) == {}
     assert len(list((rack.site.folder / "soaks").glob("soak-*"))) == 1
 
 

@@ -10,9 +10,10 @@ import pytest
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.evidence.store import Evidence
+from kvgate.gate.body import GateTest
 from kvgate.gate.collect import replay
 from kvgate.gate.preview import preview
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.session import GateSession
 from kvgate.inventory import reader
 from kvgate.inventory.subjects import owed
 from lab.inventory import text

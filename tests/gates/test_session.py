@@ -14,9 +14,10 @@ from checks.phrase import say
 from checks.verdict import Outcome, Verdict
 from kvgate import agreement as agreements
 from kvgate.gate.answers import Answers
+from kvgate.gate.body import GateTest
 from kvgate.gate.judged import Judged
 from kvgate.gate.operator import operator
-from kvgate.gate.session import GateSession, GateTest
+from kvgate.gate.session import GateSession
 from kvgate.inventory import reader
 from kvgate.inventory.model import Declaration
 from kvgate.inventory.subjects import owed

@@ -18,7 +18,8 @@ from kvgate.errors import CannotTell, CommandFailed
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
 from kvgate.gate.collect import replay
-from kvgate.gate.trials import Moment, Trials
+from kvgate.gate.moment import Moment
+from kvgate.gate.trials import Trials
 from kvgate.gate.tried import AROUND, Tried
 from kvgate.transport.base import Batch, Command
 from kvgate.transport.local import LocalTransport

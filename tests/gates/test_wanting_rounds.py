@@ -13,7 +13,8 @@ from checks.verdict import Outcome
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
 from kvgate.gate.collect import replay
-from kvgate.gate.trials import Moment, Trials
+from kvgate.gate.moment import Moment
+from kvgate.gate.trials import Trials
 from kvgate.gate.tried import BEGUN, Tried
 from kvgate.transport.local import LocalTransport
 from tests.gates.harness import judge

@@ -13,8 +13,8 @@ from checks.parsers.diskstats import Moved
 from checks.parsers.mountstats import NfsMount, Operation
 from checks.phrase import say
 from checks.verdict import Verdict
-from kvgate.errors import CannotTell
-from kvgate.gate.trials import Moment
+from kvgate.errors import CannotTell, IoFailed
+from kvgate.gate.moment import Moment
 from kvgate.gate.tried import Ended
 from kvgate.reports.loading import Load
 
@@ -63,6 +63,16 @@ def test_what_a_round_came_to_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     said = shown(Terminal(), MEANWHILE, good, bad).removesuffix("\n").split("\n")
     assert said[-2].endswith("round 2 of 3  read-1m-q32 on node-01:/mnt/fx100  2 GB/s, 5.0 s")
     assert said[-1].endswith("could not be told: node-01 is gone")
+
+
+def test_a_round_by_which_the_gate_is_lost_says_so_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    failed = Ended(2, failed=IoFailed(say("node-01: fio: Input/output error")))
+    lost = Moment(TITLE, 2, 3, 600.0, 1800.0, ended=failed, decides=True)
+    watched = Moment(TITLE, 2, 3, 600.0, 1800.0, ended=failed)
+    assert "decides: STOP: node-01: fio" in shown(Terminal(), lost)
+    assert "nor a new attempt takes that back" in shown(io.StringIO(), lost)
+    assert "could not be told: node-01" in shown(io.StringIO(), watched)
 
 
 def test_elsewhere_a_line_begins_each_load_and_one_ends_each_round() -> None:

@@ -17,7 +17,8 @@ from checks.verdict import Outcome, Verdict
 from kvgate.errors import CannotTell
 from kvgate.evidence.store import Evidence
 from kvgate.gate.answers import Answers
-from kvgate.gate.trials import Moment, Trials
+from kvgate.gate.moment import Moment
+from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.transport.base import Batch, Command
 from lab.rack import build

@@ -1,0 +1,138 @@
+"""An attempt that ended early and that nobody judged to its end may have seen a STOP: no gate begins before somebody looked."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from checks.verdict import Outcome
+from kvgate.audit import evidence as audited
+from kvgate.errors import OutOfOrder, Unwritable
+from kvgate.evidence.store import AskedProbe
+from kvgate.gate.session import GateSession
+from kvgate.ledger.repository import Ledger
+from kvgate.transport.base import Answer, Batch
+from tests.campaign.sample import BAD, HOST, UNTOLD, Site
+from tests.invoking import invoked
+
+
+def died(site: Site, gate: str = "G1") -> Path:
+    """One attempt that ended without a seal, as older versions ended it; its evidence folder."""
+    session = site.begin(gate)
+    answered(session)
+    assert session.evidence is not None
+    session.evidence.close()
+    site.ledger.interrupt(site.last(), "the laptop died")
+    return session.evidence.path
+
+
+def closed(site: Site, *words: str) -> str:
+    done = invoked("close", site.last().id, "--reason", "it died", "--ledger", site.url, *words)
+    return f"{done.exit_code} {' '.join(done.output.split())}"
+
+
+def kinds(site: Site) -> list[str]:
+    return [one.kind for one in audited.look(site.ledger, site.last(), None).findings]
+
+
+def test_it_holds_the_campaign_until_it_is_closed_with_its_evidence(site: Site) -> None:
+    died(site)
+    assert (site.why("G1"), kinds(site)) == (["unjudged"], ["unjudged"])
+    with pytest.raises(OutOfOrder, match=r"nobody judged what it had seen.*kvgate close"):
+        site.begin("G1")
+    assert closed(site).endswith("is closed as UNDECIDED")
+    assert (site.why("G1"), kinds(site)) == ([], [])
+    assert "has its end already" in closed(site)
+    assert site.run("G1").attempt == 2
+
+
+def test_evidence_that_lies_elsewhere_is_found_below_the_folder_that_is_named(site: Site) -> None:
+    folder = died(site)
+    (site.folder / "moved").mkdir()
+    shutil.move(folder, site.folder / "moved")
+    assert closed(site).startswith("4 ")
+    assert closed(site, "--evidence", str(site.folder / "moved")).startswith("0 ")
+    assert site.why("G1") == []
+
+
+def test_where_its_evidence_is_lost_both_parties_reopen(site: Site) -> None:
+    shutil.rmtree(died(site))
+    assert kinds(site) == ["unjudged"]
+    told = closed(site)
+    assert told.startswith("4 ")
+    assert "both parties reopen the campaign" in told
+    site.reopen("vendor")
+    assert site.why("G1") == ["unjudged"]
+    site.reopen("vendor", "customer")
+    assert site.why("G1") == []
+    assert closed(site).startswith("4 "), "one more entry would void what both have signed"
+    assert site.passed("G1").attempt == 2
+
+
+def test_damaged_evidence_is_not_judged(site: Site) -> None:
+    journal = died(site) / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"gate":"G1"', b'"gate":"G2"'))
+    told = closed(site)
+    assert "could not be judged" in told
+    assert site.why("G1") == ["unjudged"]
+
+
+def test_an_attempt_that_nobody_was_asked_in_holds_nothing(site: Site) -> None:
+    session = site.begin("G1")
+    assert session.evidence is not None
+    session.interrupt("Ctrl-C")
+    assert site.why("G1") == []
+
+
+def test_it_counts_under_another_name_of_the_campaign_too(site: Site) -> None:
+    died(site)
+    site.text = site.text.replace("campaign: demo", "campaign: other")
+    assert site.why("G1") == ["unjudged"]
+
+
+def test_a_stop_that_the_ledger_could_not_take_is_judged_by_whoever_closes(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk: the verdict is not written, the run's end is, later, when there is room."""
+    session = site.begin("G1")
+
+    def full(*_: object, **__: object) -> None:
+        raise Unwritable("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "record", full)
+        site.judge(session, {HOST: BAD})
+        assert session.finish().outcome is not Outcome.PASS
+    session.close()
+    assert site.ledger.recorded(site.last()) == {}
+    assert site.why("G1") == ["unjudged"]
+
+
+def test_one_that_was_decided_undecided_and_died_when_it_was_taken_up_again_is_judged_first(site: Site) -> None:
+    session = site.begin("G1")
+    site.judge(session, {HOST: UNTOLD})
+    session.finish()
+    session.close()
+    again = site.begin("G1", only_stale=True)
+    answered(again)
+    assert again.evidence is not None
+    again.evidence.close()
+    assert site.last().state == "decided"
+    with pytest.raises(OutOfOrder, match=r"1 answers? of hosts .* never judged"):
+        site.begin("G1")
+    assert kinds(site) == ["unjudged"]
+    assert closed(site).startswith("0 ")
+    assert kinds(site) == []
+    assert site.run("G1").attempt == 2
+
+
+def answered(session: GateSession) -> None:
+    """Keep an answer, as a host gave it."""
+    assert session.evidence is not None
+    session.evidence.keep(
+        Batch("node-01", {"uname -r": Answer("uname -r", b"6.1.0\n", b"", 0, 0.1)}),
+        {"uname -r": AskedProbe("uname", "uname -r", "passive")},
+        1,
+    )
