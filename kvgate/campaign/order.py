@@ -184,6 +184,12 @@ def _stopped(attempt: Attempt) -> Obstacle:
         "--key FILE --party NAME, and kvgate cosign; or both accept the deviation: kvgate waive {run} CLAUSE ...",
         run=run.id,
     )
+    if not attempt.decided:  # there is no decision that a waiver could be about
+        do = say(
+            "mend what stopped it (kvgate show {run}), then both parties reopen the campaign: kvgate reopen --reason '...' "
+            "--key FILE --party NAME, and kvgate cosign",
+            run=run.id,
+        )
     return Obstacle("stopped", why, do)
 
 

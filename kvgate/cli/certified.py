@@ -53,15 +53,36 @@ def _about(certificate: Certificate) -> tuple[str, str, frozenset[str]]:
     return said.entry.hash, before, frozenset(one.document for one in said.waivers)
 
 
+def is_there(path: Path, envelope: Envelope) -> bool:
+    """Whether the file holds just these bytes."""
+    try:
+        return path.is_file() and path.read_bytes() == envelope.to_bytes()
+    except OSError:
+        return False
+
+
+def there(found: Already, path: Path, read: Reader) -> None:
+    """Say that the file has it already, and who has not signed it."""
+    _told(found, path, read("certified at {issued} already, and {path} holds it: nothing was signed or written",
+                            issued=_issued(found), path=str(path)), read)  # fmt: skip
+
+
 def written_again(found: Already, path: Path, read: Reader) -> None:
-    """Say so, and who has not signed it."""
+    """Say that the document which the ledger has was written to a file, and who has not signed it."""
+    said = read(
+        "certified at {issued} already: the same document was written again, nothing was signed", issued=_issued(found)
+    )
+    _told(found, path, said, read)
+
+
+def _issued(found: Already) -> str:
+    return f"{found.made.predicate.issued[:19]}Z"
+
+
+def _told(found: Already, path: Path, said: str, read: Reader) -> None:
     for line in shown.summary(found.made, read):
         click.echo(line, err=True)
-    issued = f"{found.made.predicate.issued[:19]}Z"
-    click.echo(
-        read("certified at {issued} already: the same document was written again, nothing was signed", issued=issued),
-        err=True,
-    )
+    click.echo(said, err=True)
     if found.missing is None:
         click.echo(
             read("whose signatures count is not known without --trust FILE: who has not signed it is not told"),

@@ -90,12 +90,12 @@ def certify(
         )  # fmt: skip
     envelope = made.sealed().signed_by(signer) if already is None else already.envelope
     path = out or Path("var/certificates") / f"{record.gate}-{record.id}.json"
+    if already is not None and certified.is_there(path, envelope):
+        certified.there(already, path, read)
+        return
     if path.exists():
         raise NotAllowed(
-            say(
-                "{path} is there already: co-sign it (kvgate cosign {path}), or name another file with -o",
-                path=str(path),
-            )
+            say("{path} is there already, and is another document: name another file with -o", path=str(path))
         )
     signing.write(path, envelope.to_bytes())
     if already is not None:

@@ -32,7 +32,7 @@ from kvgate.reports import terminal
 from kvgate.reports.messages import Reader, language
 from lab import order
 from lab.faults import chinese, every
-from lab.rack import SOAKED, EmbeddedRack, build
+from lab.rack import SOAKED, EmbeddedRack, break_until, build
 from lab.serving.tools import VERSIONS
 from lab.soak.faults import EMBEDDED
 
@@ -257,20 +257,21 @@ def demo(
             err=True,
         )
         go_on(f"sqlite:///{var / 'kvgate.db'}", inventory)
-        for gate in chosen:
+        for place, gate in enumerate(chosen, start=1):
             if gate == "G4" and _ran("G3", var):
                 soaked(inventory, var / "soak", f"sqlite:///{var / 'kvgate.db'}", read)
+            break_until(rack.hosts, faults, gate)
             ended = _gate(gate, inventory, var)
             status = max(status, ended, key=(0, 6, 4, 2, 1).index)
             if ended in (0, 1) and not certify_newest(var, gate, read):
                 ended = ended or UNCERTIFIED
                 status = status or UNCERTIFIED
-            if (
-                ended == 4 and gate != "G1"
-            ):  # the rack of this demo ends with it: what was refused cannot be mended by hand
+            if ended == 4 and gate != "G1":  # the rack ends with the demo: what was refused cannot be mended by hand
                 click.echo(read("of the demo: kvgate demo runs all gates in their order from G1"), err=True)
-            if ended != 0 and not gates:
-                break  # the next gate opens on a PASS only
+            if ended != 0:  # the next gate opens on a PASS only
+                if left := chosen[place:]:
+                    click.echo(read("{gate} did not pass: not run: {left}", gate=gate, left=", ".join(left)), err=True)
+                break
     sys.exit(status)
 
 

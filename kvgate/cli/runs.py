@@ -23,6 +23,7 @@ from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.certificates import soak_book
 from kvgate.cli import answer as answers
 from kvgate.cli import complete, options, signing, speech
+from kvgate.gate.unfinished import stops
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredVerdict
 from kvgate.reports import basis, begun, grouping, hints, soaking, terminal
@@ -76,6 +77,7 @@ def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
         "code": run.code,
         "evidence": run.evidence,
         "missing": len(came_to.missing),
+        "stops": stops(ledger, run),
         "interruptions": sum(entry.kind == "interrupted" for entry in ledger.decisions(run)),
         "why": run.why,
         "problems": list(came_to.problems),
@@ -84,7 +86,8 @@ def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
 
 def _outcome(run: dict[str, Any], read: Reader) -> str:
     if not run["decided"]:
-        return f"{run['outcome']} ({read.word(run['state'])})"
+        came_to = Outcome.STOP.value if run["stops"] else run["outcome"]  # it counts as a STOP, whatever its end
+        return read("{outcome} ({state})", outcome=came_to, state=read.word(run["state"]))
     if run["with_waivers"] != run["outcome"]:
         with_waivers = read("PASS with waivers") if run["with_waivers"] == "PASS" else run["with_waivers"]
         return f"{run['outcome']}{read('; ')}{with_waivers}"
@@ -287,6 +290,11 @@ def _go_on(book: Ledger, run: dict[str, Any], record: RunRecord, read: Reader) -
     """How a run is gone on with that came to neither PASS nor STOP; None for one that did, or that a later attempt followed."""
     if run["with_waivers"] != Outcome.UNDECIDED.value or book.runs(record.campaign, record.gate)[-1].id != record.id:
         return None
+    if run["stops"] and record.state != "started":
+        return read(
+            "what had come to STOP counts, however the run ended: mend it, then both parties reopen the campaign: {reopen}",
+            reopen="kvgate reopen --reason '...' --key FILE --party NAME",
+        )
     go, close = commands.to_resume(record.gate), f"kvgate close {record.id} --reason '...'"
     if record.state == "started":
         return read(

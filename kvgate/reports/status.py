@@ -74,8 +74,8 @@ def _calendar(found: Overview, read: Reader) -> RenderableType:
 def _cell(planned: bool, attempts: list[Attempt]) -> Text:
     text = Text("==" if planned and not attempts else "")
     for one in attempts[-_MOST:]:
-        letter = "." if one.open else "W" if _waived(one) else _LETTER[one.outcome]
-        text.append(letter, style=STYLE[one.outcome])
+        letter = "." if one.open else "S" if one.ended_in_stop else "W" if _waived(one) else _LETTER[one.outcome]
+        text.append(letter, style=STYLE[Outcome.STOP if one.ended_in_stop else one.outcome])
     if len(attempts) > _MOST:
         text.append(f"+{len(attempts) - _MOST}")
     return text
@@ -121,10 +121,13 @@ def _state(view: GateView, found: Overview, read: Reader) -> Sentence:
 
 
 def _outcome(one: Attempt, read: Reader) -> str:
+    came_to = (
+        Outcome.STOP.value if one.ended_in_stop else one.outcome.value
+    )  # one that ended early after a STOP counts as one
     if one.open:
-        return read("{outcome} (open: it has no end yet)", outcome=one.outcome.value)
+        return read("{outcome} (open: it has no end yet)", outcome=came_to)
     if not one.decided:
-        return read("{outcome} (interrupted)", outcome=one.outcome.value)
+        return read("{outcome} (interrupted)", outcome=came_to)
     return read("PASS with waivers") if _waived(one) else one.outcome.value
 
 
@@ -142,7 +145,7 @@ def _attempts(found: Overview, read: Reader) -> RenderableType:
             for other in found.elsewhere for one in other.attempts if one.run.gate == view.gate
         ]  # fmt: skip
         for one, remarks in sorted([*own, *others], key=lambda pair: pair[0].run.seq):
-            outcome = Sentence(_outcome(one, read), style=STYLE[one.outcome])
+            outcome = Sentence(_outcome(one, read), style=STYLE[Outcome.STOP if one.ended_in_stop else one.outcome])
             table.add_row(Text(f"{view.gate} {one.run.attempt}", no_wrap=True), Text(one.run.id, no_wrap=True),
                           Text(one.run.started[5:16].replace("T", " ")), outcome, Sentence(remarks))  # fmt: skip
     return Padding(table, (1, 0, 0, 0))

@@ -150,7 +150,7 @@ def summary(session: GateSession, stream: IO[str], options: Options) -> None:
     if session.interrupted and session.run is not None:
         out.print(Text(f"! {lines.stored(session)}", style="bold yellow"), soft_wrap=True)
     out.print()
-    for line in _closing(session, read, options, again=bool(untold)):
+    for line in _closing(session, decision, read, options):
         out.print(Text(line, style="dim"), soft_wrap=True)
     style = STYLE[decision.outcome]
     out.print(Rule(Text(f"{session.gate}: {decision.outcome.value}", style=style), align="left", style=style))
@@ -302,8 +302,16 @@ def _evidence(judged: Judged | None) -> str:
     return " ".join(f"E{number}" for number in judged.evidence[:3]) if judged else ""
 
 
-def _closing(session: GateSession, read: Reader, options: Options, *, again: bool) -> Iterator[str]:
-    if again and session.run is not None:
+def _closing(session: GateSession, decision: Decision, read: Reader, options: Options) -> Iterator[str]:
+    if session.run is not None and decision.outcome is Outcome.STOP:
+        reopen = "kvgate reopen --reason '...' --key FILE --party NAME"
+        yield read("mend what stopped it, then both parties reopen the campaign: {reopen}", reopen=reopen)
+        if session.decided is not None:
+            waive = f"kvgate waive {session.run.id} CLAUSE --reason '...' --until DAY --key FILE --party NAME"
+            yield read("or both accept the deviation: {waive}", waive=waive)
+    elif session.run is not None and decision.count(Outcome.UNDECIDED) + decision.count(
+        Outcome.UNDECIDED, blocking=False
+    ):
         yield read("ask again only what is undecided, once it can be told: {command}", command=hints.again(options))
     if session.evidence is not None:
         yield read("evidence: {path}", path=str(session.evidence.path))

@@ -41,6 +41,12 @@ class Fault:
     engine: str = ""
     untold: bool = False
 
+    @property
+    def gate(self) -> str:
+        """The gate whose clauses notice it."""
+        (gate,) = {clause.partition(".")[0] for clause in self.stops | self.undecided} or {"G1"}
+        return gate
+
     def hits(self, host: str) -> bool:
         """Whether the host with this name carries the fault."""
         node = host.startswith("node-")

@@ -115,6 +115,19 @@ def test_a_damaged_private_key_is_refused_without_showing_it(tmp_path: Path, ven
     assert "AAAA" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "content", ["root:x:0:0\n", "hf_TokenOfSomebody==", "password = s3cret-of-ours\n", "sk-\nhunter2"]
+)
+def test_any_other_file_is_refused_without_showing_it(tmp_path: Path, content: str) -> None:
+    (tmp_path / "file").write_text(content)
+    with pytest.raises(Unproven) as refused:
+        signer(tmp_path / "file", lambda _: "")
+    assert "holds no key" in str(refused.value)
+    assert not [
+        word for word in content.split() if len(word) > 1 and word in str(refused.value).replace(str(tmp_path), "")
+    ]
+
+
 def test_an_absent_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotAllowed, match="No such file"):
         signer(tmp_path / "absent", nobody)

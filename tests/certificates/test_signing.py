@@ -197,8 +197,10 @@ def test_changed_evidence_is_not_certified(passed: Desk) -> None:
 
 
 def test_a_certificate_is_never_written_over(passed: Desk) -> None:
-    passed.certify(passed.runs[-1])
-    assert "is there already" in passed.certify(passed.runs[-1]).stderr
+    passed.certificate.parent.mkdir(parents=True, exist_ok=True)
+    passed.certificate.write_text("somebody else's")
+    assert "is another document" in passed.certify(passed.runs[-1]).stderr
+    assert passed.certificate.read_text() == "somebody else's"
 
 
 @pytest.mark.parametrize("words", [(), ("--yes",)])
@@ -230,6 +232,16 @@ def test_certifying_twice_writes_the_same_document_again_and_an_audit_has_nothin
     assert again.exit_code == 0, again.output
     assert (passed.folder / "again.json").read_bytes() == draft
     assert "nothing was signed" in again.stderr
+    there = passed.certify(run)
+    assert there.exit_code == 0
+    assert f"{passed.certificate} holds it: nothing was signed or written" in there.stderr
+    assert "customer has not signed it yet: kvgate cosign" in there.stderr
+    (passed.folder / "again.json").write_text("{}")
+    other = passed.kvgate(
+        "certify", run, "--key", passed.folder / "vendor", "--party", "vendor", "-o", passed.folder / "again.json"
+    )
+    assert other.exit_code == 4
+    assert "is another document: name another file" in other.stderr
     assert "customer has not signed it yet: kvgate cosign" in again.stderr
     assert passed.cosign("--yes").exit_code == 0
     third = passed.kvgate(

@@ -23,7 +23,7 @@ from kvgate.inventory import reader
 from lab.faults import every
 from lab.inventory import text
 from lab.order import rack
-from lab.rack import ADDRESS, fingerprint, host_key
+from lab.rack import ADDRESS, break_until, build, fingerprint, host_key
 from lab.soak.faults import EMBEDDED
 from tests.cli.conftest import ROOT, Kvgate, started
 
@@ -185,6 +185,32 @@ def test_a_demo_that_cannot_certify_what_passed_says_what_to_do_and_ends_otherwi
     assert ended.returncode == 6, ended.stderr
     assert "no certificate of G1: " in ended.stderr
     assert "begin anew in another folder: kvgate demo --var DIR" in ended.stderr
+
+
+def test_a_fault_breaks_the_rack_at_the_gate_that_is_to_notice_it() -> None:
+    """Else the demo of it ends at an arrival check, which sees some of them too: a filesystem that answers with an error."""
+    names = ("space-unknown", "disk-media-errors")
+    hosts = build(1, "rocm", names)
+    edits = {
+        gate: {edit for host in hosts for edit in host.machine.edits}
+        for gate in ("G1", "G2", "G3")
+        if break_until(hosts, names, gate) is None
+    }
+    assert edits["G1"] == set(every()["disk-media-errors"].edits)
+    assert edits["G2"] == edits["G3"] == edits["G1"] | set(every()["space-unknown"].edits)
+    assert set(every()["space-unknown"].edits)
+
+
+def test_what_follows_a_gate_that_did_not_pass_is_named_and_not_tried(tmp_path: Path) -> None:
+    words = ("demo", "G1", "G2", "--nodes", "1", "--fault", "disk-media-errors", "--var", str(tmp_path / "v"))
+    ended = subprocess.run(
+        [sys.executable, "-m", "kvgate", *words], cwd=tmp_path, capture_output=True, text=True, timeout=600,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "KVGATE_LANG": "en"},
+    )  # fmt: skip
+    assert ended.returncode == 1, ended.stderr
+    assert ended.stderr.splitlines()[-1] == "G1 did not pass: not run: G2"
+    assert "both parties reopen the campaign" in ended.stdout
+    assert "--only-stale" not in ended.stdout
 
 
 def test_a_second_demo_in_the_same_folder_is_refused_and_changes_nothing(kvgate: Kvgate, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from checks.verdict import Outcome
-from lab.faults import Fault, every
+from lab.faults import every
 from lab.soak.faults import EMBEDDED
 from tests.gates.harness import Result, judge
 
@@ -16,12 +16,6 @@ IN_ANSWERS = sorted(
 )
 #: The smallest experiment that every clause of G3 can be told from; the healthy rack makes the whole one.
 SMALL = (8,)
-
-
-def gate_of(fault: Fault) -> str:
-    gates = {clause.partition(".")[0] for clause in fault.stops | fault.undecided} or {"G1"}
-    assert len(gates) == 1, f"{fault.name} is noticed by several gates: {sorted(gates)}"
-    return gates.pop()
 
 
 def told(result: Result) -> str:
@@ -70,7 +64,7 @@ def test_a_healthy_rack_with_nfs_beside_its_volume_passes_too(gate: str) -> None
 @pytest.mark.parametrize("name", IN_ANSWERS)
 def test_each_fault_is_noticed_by_exactly_its_clauses(name: str) -> None:
     fault = every()[name]
-    result = judge([name], platform=fault.platform or "rocm", gate=gate_of(fault), concurrencies=SMALL)
+    result = judge([name], platform=fault.platform or "rocm", gate=fault.gate, concurrencies=SMALL)
     assert result.clauses(Outcome.STOP) == fault.stops, told(result)
     assert result.clauses(Outcome.UNDECIDED) - fault.stops == fault.undecided - fault.stops, told(result)
     assert not result.unused, "an edit that meets no command breaks nothing"
