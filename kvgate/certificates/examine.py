@@ -140,9 +140,11 @@ def _signatures(envelope: Envelope, asked: Asked, at: datetime, checks: list[Che
         checks.append(_check("signatures", bool(who), listed(who) if who else say("nobody has signed it")))
     enough = weighed.state is State.FINAL or (asked.draft and weighed.state is State.DRAFT)
     missing = listed(weighed.missing) if weighed.missing else plain("-")
-    told = say("FINAL: {parties}", parties=listed(PARTIES)) if weighed.state is State.FINAL else say(
-        "{state}, wanted FINAL: not signed by {missing}", state=weighed.state.value, missing=missing
-    )  # fmt: skip
+    told = say("{state}, wanted FINAL: not signed by {missing}", state=weighed.state.value, missing=missing)
+    if weighed.state is State.FINAL:
+        told = say("FINAL: {parties}", parties=listed(PARTIES))
+    elif enough:  # a draft is what is asked for
+        told = say("{state}: not yet signed by {missing}", state=weighed.state.value, missing=missing)
     checks.append(_check("parties", enough, told))
     return weighed
 

@@ -16,7 +16,7 @@ WORDS = {
         say("contract"), say("report"), say("vendor sheet"), say("standard"), say("engineering default"),
         say("high"), say("medium"), say("low"), say("info"),
         say("started"), say("decided"), say("interrupted"), say("refused"), say("under way"), say("killed"), say("failed"),
-        say("running"), say("ended"), say("vanished"), say("absent"), say("unknown"),
+        say("unfinished"), say("running"), say("ended"), say("vanished"), say("absent"), say("unknown"),
         say("errors"), say("log lines"), say("share of the size ordered"), say("shutdowns"), say("x capacity"),
         say("dB above low alarm"), say("entries"), say("events"), say("packets"), say("times the port speed"),
     )
