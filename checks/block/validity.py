@@ -45,7 +45,7 @@ def broken(measured: Measured[Any], required: Phrase = _ANSWERED) -> Verdict | N
     if not measured.broken:
         return None
     note = say(
-        "what was under load answered with an input/output error: read the kernel's log of that host (dmesg) from that minute, mend or "
+        "what was under load answered with an error: read the kernel's log of that host (dmesg) from that minute, mend or "
         "replace what failed there, then both parties reopen the campaign"
     )
     return Verdict.of(False, joined(measured.broken), required, note=note)

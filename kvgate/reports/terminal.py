@@ -306,7 +306,7 @@ def _closing(session: GateSession, decision: Decision, read: Reader, options: Op
     if session.run is not None and decision.outcome is Outcome.STOP:
         reopen = "kvgate reopen --reason '...' --key FILE --party NAME"
         yield read("mend what stopped it, then both parties reopen the campaign: {reopen}", reopen=reopen)
-        if session.decided is not None:
+        if not session.interrupted:  # a waiver is about a decision
             waive = f"kvgate waive {session.run.id} CLAUSE --reason '...' --until DAY --key FILE --party NAME"
             yield read("or both accept the deviation: {waive}", waive=waive)
     elif session.run is not None and decision.count(Outcome.UNDECIDED) + decision.count(
