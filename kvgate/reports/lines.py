@@ -80,7 +80,7 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
 def interrupting() -> str:
     """Return what is said at once when a signal comes: that it was heard, and what happens now."""
     read = Reader(language())
-    return read("kvgate: interrupted; keeping what was answered, the run ends in a moment")
+    return read("kvgate: interrupted; what was answered is kept and judged, so that no STOP of it is lost, then the run ends")
 
 
 def unsigned(resumed: RunRecord | None) -> str:
