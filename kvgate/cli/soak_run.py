@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -13,7 +14,11 @@ import click
 
 from kvgate.cli import soak_signing, speech
 from kvgate.cli.soak_schedule import SOAKS
+from kvgate.errors import KvgateError
 from kvgate.gate import options as gate_options
+from kvgate.gate.stored import running
+from kvgate.inventory import reader
+from kvgate.ledger.repository import Ledger
 from kvgate.soak.schedule import Book, begun
 
 
@@ -67,9 +72,10 @@ def run(
             time.sleep(every)
         if status != 4:
             folder = str(gate_options.folder("G4"))
+            again = ["--only-stale"] if died(inventory, ledger) else []
             gate = [
                 sys.executable, "-m", "pytest", "-p", "kvgate.pytest_plugin", "-m", "G4", "--inventory", str(inventory), *load, *signs,
-                folder,
+                *again, folder,
             ]  # fmt: skip
             # By the environment: what stands on a command line is read by everybody, and a URL may hold a password.
             kept = {"KVGATE_SOAKS": soaks.absolute(), "KVGATE_LEDGER": ledger, "KVGATE_EVIDENCE": evidence.absolute()}
@@ -80,6 +86,16 @@ def run(
         if entry is not None or judged:
             book.note(entry or "", "ended", status=status, judged=judged)
     raise SystemExit(status)
+
+
+def died(inventory: Path, ledger: str) -> bool:
+    """Whether the process that judged for an earlier run died in it: that attempt is gone on with, for nobody is there to close it."""
+    try:
+        with contextlib.closing(Ledger.open(ledger, write=False)) as book:
+            run = book.unfinished(reader.read(inventory).rack.campaign, "G4")
+            return run is not None and run.state == "started" and not running(run)
+    except KvgateError:
+        return False  # the gate says what is wrong
 
 
 def _started(words: list[str], ledger: str) -> tuple[int, str | None]:

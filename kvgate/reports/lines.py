@@ -80,7 +80,9 @@ def earlier(found: Sequence[Earlier], taken_up: bool) -> Iterator[str]:
 def interrupting() -> str:
     """Return what is said at once when a signal comes: that it was heard, and what happens now."""
     read = Reader(language())
-    return read("kvgate: interrupted; what was answered is kept and judged, so that no STOP of it is lost, then the run ends")
+    return read(
+        "kvgate: interrupted; what was answered is kept and judged, so that no STOP of it is lost, then the run ends"
+    )
 
 
 def unsigned(resumed: RunRecord | None) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from checks.verdict import Outcome
 from kvgate.audit import evidence as audited
+from kvgate.cli.soak_run import died as judging_died
 from kvgate.errors import OutOfOrder, Unwritable
 from kvgate.evidence.store import AskedProbe
 from kvgate.gate.session import GateSession
@@ -136,3 +137,22 @@ def answered(session: GateSession) -> None:
         {"uname -r": AskedProbe("uname", "uname -r", "passive")},
         1,
     )
+
+
+def test_a_timer_goes_on_with_the_judging_that_died_and_with_no_other(site: Site) -> None:
+    """`kvgate soak run` may be killed anywhere and run again: the attempt without an end would refuse a new one."""
+    for gate in ("G1", "G2", "G3"):
+        site.passed(gate)
+    inventory = site.folder / "rack.yaml"
+    inventory.write_text(site.text)
+    assert not judging_died(inventory, site.url)
+    session = site.begin("G4")
+    assert not judging_died(inventory, site.url), "it is under way"
+    assert session.evidence is not None
+    session.evidence.close()
+    assert judging_died(inventory, site.url)
+    again = site.begin("G4", only_stale=True)
+    site.judge(again, {})
+    assert again.finish().outcome is Outcome.PASS
+    assert not judging_died(inventory, site.url)
+    assert not judging_died(site.folder / "no-such-file.yaml", site.url)
