@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from checks.acceptance import Clause
@@ -18,9 +19,9 @@ from kvgate.campaign import seen
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
 from kvgate.codec import NO_EVIDENCE
-from kvgate.errors import DECLARABLE, CannotTell, KvgateError, Unsupported, Unwritable
+from kvgate.errors import CannotTell, KvgateError, Unwritable
 from kvgate.evidence.store import Evidence
-from kvgate.gate import rehearsal
+from kvgate.gate import rehearsal, verdicts
 from kvgate.gate.answers import Answers
 from kvgate.gate.arrival import Arrival
 from kvgate.gate.ask import Asked, Need, Rehearsal
@@ -28,11 +29,11 @@ from kvgate.gate.baseline import Baseline
 from kvgate.gate.body import GateTest, TermsThen
 from kvgate.gate.collect import Progress, Rounds, with_rounds
 from kvgate.gate.comparison import Comparison, compare
-from kvgate.gate.declared import declared, instead
+from kvgate.gate.declared import declared
 from kvgate.gate.judged import Judged
 from kvgate.gate.moment import Tell
 from kvgate.gate.permission import NOT_PERMITTED, permitted, written
-from kvgate.gate.signals import waiting
+from kvgate.gate.signals import Interrupted, waiting
 from kvgate.gate.stored import Then, sealed
 from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
@@ -87,6 +88,7 @@ class GateSession:
     _trials: Trials | None = None
     _tried: Tried | None = None
     _tests: Sequence[GateTest] = ()  # that the hosts were asked for
+    _weighed: set[Owed] = field(default_factory=set)  # judged in this sitting
     journals: Journals | None = None  # a soak as it was collected; None: none was
     _soaked: Soaked | None = None
 
@@ -197,11 +199,18 @@ class GateSession:
         if self._rounds is not None:
             self._rounds.again()
 
-    # ---- the one place where "could not tell" becomes UNDECIDED
+    # ---- judging
 
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
-        judged = self._judge(test, waiting())
+        self._weighed.add(test.owed)
+        try:
+            judged = self._judge(test, waiting())
+        except Interrupted:
+            self._weighed.discard(
+                test.owed
+            )  # broken off; what its time limit cut off hangs, and is not tried once more
+            raise
         self.record(test.owed, judged)
         return judged
 
@@ -212,11 +221,11 @@ class GateSession:
         """
         remarks = list(self.remarks)
         for test in self._tests if self.answers is not None else ():
-            known = self.judged.get(test.owed)
-            if known is None or known.verdict.outcome is Outcome.UNDECIDED:
-                judged = self._judge(test, nullcontext())
-                if judged.verdict.outcome is Outcome.STOP:
-                    self.record(test.owed, judged)
+            if test.owed in self._weighed:
+                continue
+            judged = self._judge(test, nullcontext())
+            if judged.verdict.outcome is Outcome.STOP:
+                self.record(test.owed, judged)
         self.remarks = remarks  # a clause that kvgate failed on is judged again with all answers
         self.write()
 
@@ -224,21 +233,21 @@ class GateSession:
         assert self.answers is not None  # noqa: S101 - judged after looking
         asked = Asked(self.answers, self._kept_rounds, self._kept_journals, self._again)
         given: list[Verdict] = []
+        rack = self.inventory.rack
         try:
             with interruptible:
                 test.body(
-                    **test.arguments(asked, self.terms(test.owed), given.append, lambda: self._declared(test.owed))
+                    **test.arguments(asked, self.terms(test.owed), given.append, partial(declared, rack, test.owed))
                 )
         except CannotTell as error:
-            judged = self._could_not_tell(test.owed, error)
+            judged = verdicts.untold(rack, test.owed, error)
         except Exception as error:
             if isinstance(error, Unwritable) and self.run is not None:
                 raise  # evidence that goes while the gate runs: nothing that is judged from here on could be proved
-            note = say("kvgate failed on this clause: {kind}: {error}", kind=type(error).__name__, error=str(error))
-            judged = Judged(Verdict.undecided(note), reason=type(error).__name__)
+            judged = verdicts.failed(error)
             self.remarks.append(f"{test.owed.clause} {test.owed.subject}: {type(error).__name__}: {error}")
         else:
-            judged = self._given(test.owed, given)
+            judged = verdicts.given(rack, self.clause(test.owed), test.owed, given)
         judged.evidence = tuple(dict.fromkeys(asked.used))
         judged.readers, judged.unasked = tuple(dict.fromkeys(asked.readers)), tuple(dict.fromkeys(asked.unasked))
         return judged
@@ -268,25 +277,6 @@ class GateSession:
             assert self.answers is not None  # noqa: S101 - judged after looking
             self._tried = Tried(self.answers)
         return self._tried
-
-    def _given(self, owed: Owed, given: Sequence[Verdict]) -> Judged:
-        if len(given) != 1:
-            return Judged(Verdict.undecided(say("the test decided {count} times instead of once", count=len(given))))
-        if given[0].declarable:
-            return self._instead(owed, given[0], Unsupported.__name__)
-        return Judged(given[0], "declared" if self.clause(owed).answer == "declared" else "measured")
-
-    def _could_not_tell(self, owed: Owed, error: CannotTell) -> Judged:
-        verdict = Verdict.undecided(error.phrase)
-        if isinstance(error, DECLARABLE):
-            return self._instead(owed, verdict, type(error).__name__)
-        return Judged(verdict, reason=type(error).__name__)
-
-    def _instead(self, owed: Owed, untold: Verdict, reason: str) -> Judged:
-        return instead(self.inventory.rack, owed, untold, reason)
-
-    def _declared(self, owed: Owed) -> Verdict:
-        return declared(self.inventory.rack, owed)
 
     # ---- keeping
 
@@ -341,7 +331,10 @@ class GateSession:
 
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
-        self.write()
+        try:
+            self.stop_early()  # where pytest ended before every test was judged: -x, --maxfail
+        except KvgateError as error:
+            self.trouble.append(str(error))
         decision = self.decision()
         if self.ledger is not None and self.run is not None and not self.trouble:
             try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.faults import every
 from lab.machine import Edit
 from tests.e2e.site import Site, clauses, outcomes, served, until
 
@@ -112,3 +113,15 @@ def test_one_that_was_interrupted_without_judging_holds_the_campaign_until_it_is
     assert "was not all judged" in " ".join(audit.stdout.split())
     assert site.kvgate("close", run, "--reason", "judge it").returncode == 0
     forbidden(site)
+
+
+def test_what_pytest_did_not_come_to_is_judged_for_its_stop_all_the_same(tmp_path: Path) -> None:
+    """`-x` ends the run at the first clause that does not pass: here one that cannot be told, before the disk that is bad."""
+    untold = Edit(ask="lscpu.*", stdout="", stderr="sh: lscpu: not found\n", status=127)
+    with served(tmp_path, "disk-media-errors", edits={"node-01": (untold,)}) as found:
+        done = found.gate("-x")
+        told = outcomes(found.last())
+        assert done.returncode == 1, done.stdout
+        assert clauses(told, "STOP") == every()["disk-media-errors"].stops
+        assert "PASS" in told.values()
+        assert "missing" in told.values(), "the rest was left out"
