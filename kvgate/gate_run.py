@@ -308,7 +308,8 @@ class GateRun:
         elif exitstatus == pytest.ExitCode.INTERNAL_ERROR:
             run.trouble.append("pytest or kvgate failed, see above")
             run.interrupt("pytest or kvgate failed")
-            session.exitstatus = STATUS[Outcome.UNDECIDED]
+            stopped = run.decision().outcome is Outcome.STOP
+            session.exitstatus = STATUS[Outcome.STOP if stopped else Outcome.UNDECIDED]
         else:
             session.exitstatus = STATUS[run.finish().outcome]
         run.close()

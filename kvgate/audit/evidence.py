@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checks.verdict import Outcome, Verdict
+from checks.verdict import Verdict
 from kvgate import agreement as agreements
-from kvgate.codec import Seal, canonical, digest, verdict_to_json
+from kvgate.codec import Seal, canonical, digest, parse_object, verdict_to_json
 from kvgate.errors import KvgateError
 from kvgate.evidence.check import EvidenceCheck, check_folder
 from kvgate.evidence.store import Evidence
-from kvgate.gate import stored, unfinished
+from kvgate.gate import stored
 from kvgate.ledger.findings import Finding
+from kvgate.ledger.queries import latest
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord, StoredDecision
 
@@ -40,28 +41,20 @@ def look(ledger: Ledger, run: RunRecord, root: Path | None) -> Looked:
     entries = [entry for entry in ledger.decisions(run) if entry.judgement == 1]
     sealed = [entry for entry in entries if entry.evidence_lines]
     folder = folder_of(run, root)
-    left = _unjudged(ledger, run, root)
     if folder is None:
         if not sealed:
-            return Looked(left)
+            return Looked(())
         where = root / run.id if root is not None else run.evidence
         return Looked((Finding("evidence-missing", run.id, f"run {run.id}: its evidence is not at {where}"),))
     last = sealed[-1] if sealed else None
     seal = Seal(last.evidence_lines, last.evidence_head, last.evidence_root) if last else None
     checked = check_folder(folder, seal)
-    found = [one for one in _problems(run, checked) if seal is not None or not _unfinished(one)]
+    earlier = [Seal(one.evidence_lines, one.evidence_head, one.evidence_root) for one in sealed[:-1]]
+    found = [one for before in earlier for one in _problems(run, check_folder(folder, before))]
+    found += [one for one in _problems(run, checked) if seal is not None or not _unfinished(one)]
     if not checked.problems:
-        went_on = last is not None and last.outcome is Outcome.UNDECIDED and checked.lines > last.evidence_lines
-        found += (*_story(ledger, run, folder, None if went_on else last), *left)
+        found += _story(ledger, run, folder, last)
     return Looked(tuple(found), checked.lines, checked.blobs)
-
-
-def _unjudged(ledger: Ledger, run: RunRecord, root: Path | None) -> tuple[Finding, ...]:
-    """A run that ended, and whose answers were not all judged: one that has no end yet is told by whoever begins the next."""
-    if run.state == "started" or (left := unfinished.unjudged(ledger, run, root)) is None:
-        return ()
-    text = f"run {run.id} ended early, and what it saw was not all judged, which may be a STOP: {left.why}"
-    return (Finding("unjudged", run.id, text),)
 
 
 def _unfinished(finding: Finding) -> bool:
@@ -112,10 +105,12 @@ def _basis(ledger: Ledger, run: RunRecord, evidence: Evidence) -> Iterator[Findi
 
 
 def _verdicts(ledger: Ledger, run: RunRecord, evidence: Evidence, last: StoredDecision | None) -> Iterator[Finding]:
-    kept = stored.kept(evidence)
-    if not kept or last is None:
+    """What both say that was sealed; what came after that, in a run that was taken up again, is in no seal yet."""
+    if last is None or not (kept := stored.kept(evidence, last.evidence_lines)):
         return
-    there = ledger.recorded(run)
+    until = parse_object(last.content).get("last")
+    rows = latest([row for row in ledger.verdicts(run) if isinstance(until, int) and row.id <= until])
+    there = {item: rows[item[:2]] for item in ledger.owed(run) if item[:2] in rows}
     wrong = []
     for item in dict.fromkeys((*kept, *there)):
         one, other = kept.get(item), there.get(item)

@@ -12,6 +12,7 @@ from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
 from kvgate.errors import Refused
+from kvgate.gate import unfinished
 from kvgate.ledger.findings import Finding
 from kvgate.ledger.racks import Racks
 from kvgate.ledger.repository import Ledger
@@ -24,6 +25,7 @@ def look(ledger: Ledger, trust: Trust | None) -> Iterator[Finding]:
     heads = {entry.hash: entry.seq for entry in log}
     racks, opened = Racks(ledger), set(_reopened(ledger, trust))
     ended = [(run, entry) for run in racks.runs if (entry := _end(ledger, run, log)) is not None]
+    yield from _unjudged(ledger, racks, log, opened)
     for run, stop in ended:
         if stop.hash in opened:
             continue
@@ -40,6 +42,17 @@ def look(ledger: Ledger, trust: Trust | None) -> Iterator[Finding]:
                 )
                 yield Finding("stop-passed-over", later.id, text)
                 break
+
+
+def _unjudged(ledger: Ledger, racks: Racks, log: list[StoredDecision], opened: set[str]) -> Iterator[Finding]:
+    """Runs that ended early and that nobody judged to their end, unless both reopened, or the gate passed later."""
+    for run in racks.runs:
+        own = [one for one in log if one.run == run.id and one.judgement == 1 and one.kind != "waived"]
+        if not own or own[-1].hash in opened or not unfinished.unjudged(ledger, run):
+            continue
+        if not _excused(run, log, racks, log[-1].seq):
+            text = f"run {run.id} ended early, and what it had seen was not all judged, which may be a STOP: kvgate close {run.id}"
+            yield Finding("unjudged", run.id, text)
 
 
 def _end(ledger: Ledger, run: RunRecord, log: list[StoredDecision]) -> StoredDecision | None:

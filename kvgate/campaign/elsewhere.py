@@ -46,6 +46,8 @@ def met(ledger: Ledger, run_campaign: str, cards: frozenset[Part], documents: Do
     found = []
     for one in _others(ledger, racks, unknown, cards, documents) if unknown else ():
         for attempt in one.stopping:
+            if attempt.open and attempt.unjudged:
+                continue  # it may run at this moment, and began no later than this one
             if attempt.unjudged:
                 found.append(say(
                     "accelerators of this rack were asked in campaign {campaign} by {gate} (run {run}), which ended early and was not "

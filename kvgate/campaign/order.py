@@ -46,7 +46,8 @@ def opening(
 ) -> Opening:
     """Say whether ``gate`` may start on this rack by the agreement with this digest. ``resumed`` is a run that goes on."""
     found = [_open(one) for one in campaign.attempts if one.open and one.run.id != resumed]
-    found += [_stopped(one) for one in campaign.stopping() if one.run.id != resumed]
+    ended = [one for one in campaign.stopping() if one.run.id != resumed and not (one.open and one.unjudged)]
+    found += [_stopped(one) for one in ended]
     found += [obstacle for other in campaign.elsewhere for obstacle in _elsewhere(other)]
     previous = before(gate)
     if previous is None:
@@ -153,6 +154,11 @@ def _unjudged(attempt: Attempt) -> Obstacle:
         "attempt {attempt} at {gate} (run {run}) ended early, and nobody judged what it had seen by then: that may be a STOP",
         attempt=run.attempt, gate=run.gate, run=run.id,
     )  # fmt: skip
+    if attempt.open:
+        why = say(
+            "attempt {attempt} at {gate} of campaign {campaign} (run {run}), on this very rack, has no end yet",
+            attempt=run.attempt, gate=run.gate, campaign=run.campaign, run=run.id,
+        )  # fmt: skip
     do = say(
         "judge it: kvgate close {run} --reason '...'; where its evidence is lost, both parties reopen the campaign: kvgate reopen "
         "--campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate cosign",

@@ -24,6 +24,7 @@ from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import Revision, RunRecord
+from kvgate.ledger.standing import unjudged
 
 #: Days that a PASS counts where no calendar says otherwise: the ten weeks of a campaign.
 VALID = 70
@@ -49,7 +50,9 @@ class Attempt:
     problems: tuple[str, ...] = ()
     unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
     untrusted: bool = False  # it was not known whose signatures count
-    unjudged: bool = False  # it ended early after it had looked, and nobody judged all that it saw
+    unjudged: bool = (
+        False  # it looked, and nobody judged all that it saw: it has no end yet, or an early one without a seal
+    )
 
     @property
     def open(self) -> bool:
@@ -195,8 +198,7 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     standing = ledger.outcome(run)
     recorded = ledger.recorded(run)
     stops = sum(item.blocking and row.verdict.outcome is Outcome.STOP for item, row in recorded.items())
-    who, last = seen.stored(ledger.seen(run)), documents.last(run)
-    early = run.state == "interrupted" and (last is None or not last.evidence_lines)
+    who = seen.stored(ledger.seen(run))
     waivers: list[Weighed] = []
     outcome = standing.outcome
     if standing.decided and outcome is not Outcome.PASS:
@@ -206,5 +208,5 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
         documents.certified(run), documents.ticket(run), documents.countable(run), who, standing.problems,
-        documents.unopened(run), documents.trust is None, early and not stops and bool(who or recorded),
+        documents.unopened(run), documents.trust is None, unjudged(bool(who or recorded), stops, ledger.decisions(run)),
     )  # fmt: skip

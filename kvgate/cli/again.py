@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,13 +40,25 @@ def session_again(folder: Path, ledger: str | None = None) -> GateSession:
     asked = ledger or f"sqlite:///{folder / 'no-ledger-is-asked.db'}"
     words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", asked, "-q"]
     witness, said = Witness(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        pytest.main([*words, "-p", "no:cacheprovider"], plugins=[witness])
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _nothing_added():
+        status = pytest.main([*words, "-p", "no:cacheprovider", "-o", "addopts="], plugins=[witness])
+    if status == pytest.ExitCode.INTERRUPTED:
+        raise KeyboardInterrupt
     session = witness.run.session if witness.run is not None else None
     if session is None:
         why = next((line for line in reversed(said.getvalue().splitlines()) if line.strip()), "it did not start")
         raise Refused(say("{folder} cannot be judged again: {why:.300}", folder=str(folder), why=why))
     return session
+
+
+@contextlib.contextmanager
+def _nothing_added() -> Iterator[None]:
+    """Options that somebody gives every pytest by the environment (``-x``, ``-k``) would judge a part and look like the whole."""
+    kept = {name: os.environ.pop(name) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
 
 
 def judged_again(folder: Path) -> Judgement:

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import click
 
+from checks.phrase import Phrase, say
 from kvgate.campaign import standing
+from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.decision import Certificate
 from kvgate.certificates.envelope import Envelope
 from kvgate.certificates.examine import Asked, examine
 from kvgate.certificates.trust import Trust
+from kvgate.errors import Refused
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord
 from kvgate.reports import certificates as shown
@@ -59,6 +62,21 @@ def is_there(path: Path, envelope: Envelope) -> bool:
         return path.is_file() and path.read_bytes() == envelope.to_bytes()
     except OSError:
         return False
+
+
+def in_the_way(path: Path, envelope: Envelope) -> Phrase:
+    """Say what stands where a document should be written."""
+    try:
+        same = envelopes.read(path.read_bytes()).digest == envelope.digest
+    except (OSError, Refused):
+        same = False
+    if same:
+        return say(
+            "{path} is there already: the same document with other signatures than the ledger has; co-sign it (kvgate cosign {path}), or "
+            "name another file with -o",
+            path=str(path),
+        )
+    return say("{path} is there already, and is another document: name another file with -o", path=str(path))
 
 
 def there(found: Already, path: Path, read: Reader) -> None:

@@ -94,9 +94,7 @@ def certify(
         certified.there(already, path, read)
         return
     if path.exists():
-        raise NotAllowed(
-            say("{path} is there already, and is another document: name another file with -o", path=str(path))
-        )
+        raise NotAllowed(certified.in_the_way(path, envelope))
     signing.write(path, envelope.to_bytes())
     if already is not None:
         certified.written_again(already, path, read)

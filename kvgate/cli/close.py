@@ -13,7 +13,7 @@ from kvgate.cli import complete, options, speech
 from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
-from kvgate.gate.unfinished import unjudged
+from kvgate.gate.unfinished import folder_of, unjudged, unsealed
 from kvgate.ledger.repository import Ledger, RunRecord
 from kvgate.reports.messages import Reader, language
 
@@ -49,10 +49,8 @@ def close(run: str, reason: str, ended: bool, evidence: Path, ledger: str) -> No
     if found.stops:
         click.echo(
             read.ngettext(
-                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdict of it is STOP, which ends the campaign: "
-                "kvgate show {run}",
-                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdicts of it are STOP, which ends the campaign: "
-                "kvgate show {run}",
+                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdict of it is STOP, and counts as one: kvgate show {run}",
+                "run {run} (attempt {attempt} at {gate}) is closed; {count} verdicts of it are STOP, and count as one: kvgate show {run}",
                 found.stops,
                 **words,
             )
@@ -71,19 +69,20 @@ def close(run: str, reason: str, ended: bool, evidence: Path, ledger: str) -> No
 
 
 def _may_end(book: Ledger, record: RunRecord, evidence: Path) -> None:
-    """Raise NotAllowed for a run that has its end and saw nothing that was not judged, or whose evidence is not here."""
+    """Raise NotAllowed for a run that has its end and was judged as far as it saw, or whose evidence is not here."""
     if record.state == "started":
         return
-    left = unjudged(book, record, evidence)
-    if left is None:
+    if not (unjudged(book, record) or unsealed(book, record)):
         raise NotAllowed(say("run {id} has its end already: it is {state}", id=record.id, state=record.state))
-    if left.folder is None:  # one more entry would void a reopening that both parties have signed meanwhile
+    if (
+        folder_of(record, evidence) is None
+    ):  # one more entry would void a reopening that both parties have signed meanwhile
         raise NotAllowed(
             say(
-                "run {id} has its end, and {why}: bring it there, or name its parent with --evidence; where it is lost, both "
-                "parties reopen the campaign (kvgate reopen)",
+                "run {id} has its end, and its evidence is not at {path}: bring it there, or name its parent with --evidence; where "
+                "it is lost, both parties reopen the campaign (kvgate reopen)",
                 id=record.id,
-                why=left.why,
+                path=record.evidence,
             )
         )
 

@@ -10,11 +10,11 @@ from checks.decision import Owed
 from checks.phrase import Phrase, say
 from kvgate.cli.again import session_again
 from kvgate.codec import NO_EVIDENCE, Seal
-from kvgate.errors import KvgateError
+from kvgate.errors import KvgateError, Unproven
 from kvgate.evidence.store import Evidence
 from kvgate.gate.judged import Judged
 from kvgate.gate.stored import sealed
-from kvgate.gate.unfinished import folder_of, missing_stops, stops
+from kvgate.gate.unfinished import folder_of, looked, missing_stops, of_run, stops
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import RunRecord
 
@@ -45,18 +45,28 @@ def closed(book: Ledger, run: RunRecord, reason: str, root: Path | None = None) 
 
 def _nowhere(book: Ledger, run: RunRecord) -> Phrase | None:
     """Why a run without a folder cannot be judged; None for one that had asked nobody."""
-    if not (book.recorded(run) or book.seen(run)):
+    if not looked(book, run):
         return None
     return say("its evidence is not at {path}: bring it there, or name its parent with --evidence", path=run.evidence)
 
 
 def _judged(book: Ledger, run: RunRecord, folder: Path, reason: str) -> Seal:
-    with Evidence.open(folder, write=True) as evidence:  # mends a cut last line, and nobody else writes meanwhile
+    with Evidence.open(folder, write=True) as opened:  # mends a cut last line, and nobody else writes meanwhile
+        evidence = of_run(opened, run)
+        if problems := evidence.verify(_last_seal(book, run)).problems:
+            raise Unproven(say("{path}: {problem}", path=str(folder), problem=problems[0]))
         session = session_again(folder)
-        if problems := evidence.verify().problems:
-            raise KvgateError(say("{path}: {problem}", path=str(folder), problem=problems[0]))
+        if left := [item for item, _ in session.owed if item not in session.judged]:
+            clause, count = left[0].clause, len(left)
+            raise Unproven(say("{count} clauses were not judged, {clause} the first", count=count, clause=clause))
         book.record(run, missing_stops(book, run, session.judged))
         return sealed(evidence, _recorded(book, run), "closed", why=reason)
+
+
+def _last_seal(book: Ledger, run: RunRecord) -> Seal | None:
+    """What an earlier end of the run sealed of its evidence: that part must still be there as it was."""
+    own = [entry for entry in book.decisions(run) if entry.judgement == 1 and entry.evidence_lines]
+    return Seal(own[-1].evidence_lines, own[-1].evidence_head, own[-1].evidence_root) if own else None
 
 
 def _recorded(book: Ledger, run: RunRecord) -> Mapping[Owed, Judged]:

@@ -270,7 +270,7 @@ def demo(
                 click.echo(read("of the demo: kvgate demo runs all gates in their order from G1"), err=True)
             if ended != 0:  # the next gate opens on a PASS only
                 if left := chosen[place:]:
-                    click.echo(read("{gate} did not pass: not run: {left}", gate=gate, left=", ".join(left)), err=True)
+                    click.echo(read("{gate} did not pass; not run: {left}", gate=gate, left=", ".join(left)), err=True)
                 break
     sys.exit(status)
 

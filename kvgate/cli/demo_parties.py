@@ -15,6 +15,7 @@ from kvgate.certificates.trust import PARTIES
 from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
+from kvgate.gate.unfinished import unjudged
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
 from kvgate.ledger.repository import Ledger
@@ -26,7 +27,7 @@ def go_on(ledger: str, inventory: Path) -> None:
     read, rack = Reader(language()), reader.read(inventory)
     with contextlib.closing(Ledger.open(ledger)) as book:
         for run in book.runs(rack.rack.campaign):
-            if run.state == "started" and not running(run):
+            if not running(run) and (run.state == "started" or unjudged(book, run)):
                 closed(book, run, "an earlier demo did not end it")
         _reopen(book, rack, read)
 

@@ -23,9 +23,9 @@ from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.certificates import soak_book
 from kvgate.cli import answer as answers
 from kvgate.cli import complete, options, signing, speech
-from kvgate.gate.unfinished import stops
+from kvgate.gate.unfinished import stops, unjudged
 from kvgate.ledger.repository import Ledger
-from kvgate.ledger.rows import RunRecord, StoredVerdict
+from kvgate.ledger.rows import TAKEN_UP, RunRecord, StoredVerdict
 from kvgate.reports import basis, begun, grouping, hints, soaking, terminal
 from kvgate.reports.messages import Reader, language
 from kvgate.reports.wrapping import Sentence
@@ -78,7 +78,7 @@ def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
         "evidence": run.evidence,
         "missing": len(came_to.missing),
         "stops": stops(ledger, run),
-        "interruptions": sum(entry.kind == "interrupted" for entry in ledger.decisions(run)),
+        "interruptions": sum(entry.kind == "interrupted" and entry.why != TAKEN_UP for entry in ledger.decisions(run)),
         "why": run.why,
         "problems": list(came_to.problems),
     }
@@ -290,12 +290,15 @@ def _go_on(book: Ledger, run: dict[str, Any], record: RunRecord, read: Reader) -
     """How a run is gone on with that came to neither PASS nor STOP; None for one that did, or that a later attempt followed."""
     if run["with_waivers"] != Outcome.UNDECIDED.value or book.runs(record.campaign, record.gate)[-1].id != record.id:
         return None
+    go, close = commands.to_resume(record.gate), f"kvgate close {record.id} --reason '...'"
+    if record.state != "started" and unjudged(book, record):
+        return read("not decided, and not judged to its end: no gate begins before; do that: {close}", close=close)
     if run["stops"] and record.state != "started":
         return read(
-            "what had come to STOP counts, however the run ended: mend it, then both parties reopen the campaign: {reopen}",
+            "what had come to STOP counts, however the run ended; unless that was done: mend it, then both parties reopen the campaign: "
+            "{reopen}",
             reopen="kvgate reopen --reason '...' --key FILE --party NAME",
         )
-    go, close = commands.to_resume(record.gate), f"kvgate close {record.id} --reason '...'"
     if record.state == "started":
         return read(
             "not decided: it still runs, or its process ended; then go on with what is missing: {go}; or close it: {close}",

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from checks.phrase import say
 from kvgate.errors import Unwritable, because
@@ -69,3 +70,14 @@ def write_all(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
+
+
+def room(folder: Path) -> None:
+    """Notice before an attempt is counted that no evidence could be kept below a folder. Raises Unwritable."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(2**16))
+            file.flush()
+    except OSError as error:
+        raise unwritable(error, "evidence (folder)", folder) from error

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from checks.phrase import say
@@ -15,7 +12,7 @@ from checks.verdict import Verdict
 from kvgate.agreement import Agreement
 from kvgate.errors import DECLARABLE, CannotTell, Unsupported
 from kvgate.evidence.store import Evidence
-from kvgate.gate import noted, options
+from kvgate.gate import noted
 from kvgate.gate.ask import Asked, Rehearsal, Rehearsed
 from kvgate.gate.declared import declared, instead
 from kvgate.gate.rehearsal import dry
@@ -51,19 +48,6 @@ def accepted(evidence: Evidence) -> dict[tuple[str, str], str]:
         return {(str(row[0]), str(row[1])): str(row[2]) for row in noted.rows(document, "accepted")}
 
     return noted.read(evidence, ACCEPTED, "what of G1 was accepted", places) or {}
-
-
-@cache
-def bodies() -> dict[str, Callable[..., None]]:
-    """Clause id -> gate test of G1."""
-    package = importlib.import_module(f"{options.gates_root().name}.{options.GATES['G1']}")
-    found: dict[str, Callable[..., None]] = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        for name, body in vars(importlib.import_module(f"{package.__name__}.{info.name}")).items():
-            for mark in getattr(body, "pytestmark", []) if name.startswith("test_") else ():
-                if mark.name == "clause":
-                    found[str(mark.args[0])] = body
-    return found
 
 
 class Arrival:
@@ -105,10 +89,10 @@ class Arrival:
         return {name: limit.value for name, limit in limits.items()}
 
     def _tests(self, left_out: Collection[str]) -> Iterator[GateTest]:
-        from kvgate.gate.body import GateTest
+        from kvgate.gate.body import GateTest, bodies
 
         clauses = self._agreement.acceptance.clauses
         for item, thing in owed(self._agreement.acceptance, self._rack, "G1"):
-            clause, body = clauses[item.clause], bodies().get(item.clause)
+            clause, body = clauses[item.clause], bodies("G1").get(item.clause)
             if body is not None and item.blocking and clause.answer == "measured" and item.clause not in left_out:
                 yield GateTest(item, thing, body, tuple(inspect.signature(body).parameters))

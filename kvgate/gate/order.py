@@ -20,7 +20,6 @@ from kvgate.inventory.reader import Inventory
 
 if TYPE_CHECKING:  # signatures are loaded when there is something to weigh
     from kvgate.campaign.order import Obstacle
-    from kvgate.campaign.standing import Campaign
     from kvgate.certificates.keys import Signer
     from kvgate.certificates.trust import Trust
     from kvgate.evidence.store import Evidence
@@ -81,8 +80,7 @@ def allowed(
     campaign = elsewhere.read(ledger, inventory, documents)
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
     unsigned = _unsigned(options, ledger, rack.campaign, resumed)
-    unjudged = _unjudged(options, campaign, ledger, resumed)
-    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles, *unjudged, *unsigned]
+    obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles, *unsigned]
     if obstacles:
         raise OutOfOrder(options.gate, tuple((one.why, one.do) for one in obstacles))
     before = None if opening.after is None else (opening.after.run.gate, opening.after.seen)
@@ -98,25 +96,6 @@ def allowed(
         campaign.head, before, _signer(options, force.trust), after, len(elsewhere.before(campaign, options.gate)), recognised,
         force.kept, force.loud, force.trust, next((one.run for one in campaign.passes("G1")), None),
     )  # fmt: skip
-
-
-def _unjudged(options: Options, campaign: Campaign, ledger: Ledger, resumed: str | None) -> list[Obstacle]:
-    """Attempts that went on after they were sealed, and died: what they saw then is in their evidence alone."""
-    from kvgate.campaign import order
-    from kvgate.gate.unfinished import unjudged
-
-    found = []
-    for one in campaign.attempts:
-        if one.open or one.stopped or one.run.id == resumed or campaign.passed_after(one):
-            continue
-        if (left := unjudged(ledger, one.run, options.evidence)) is not None and left.folder is not None:
-            why = say(
-                "attempt {attempt} at {gate} (run {run}) died, and what it had seen by then may be a STOP: {why}",
-                attempt=one.run.attempt, gate=one.run.gate, run=one.run.id, why=left.why,
-            )  # fmt: skip
-            do = say("judge it: kvgate close {run} --reason '...'", run=one.run.id)
-            found.append(order.Obstacle("unjudged", why, do))
-    return found
 
 
 def _unsigned(options: Options, ledger: Ledger, campaign: str, resumed: str | None) -> list[Obstacle]:

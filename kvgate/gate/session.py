@@ -26,15 +26,15 @@ from kvgate.gate.answers import Answers
 from kvgate.gate.arrival import Arrival
 from kvgate.gate.ask import Asked, Need, Rehearsal
 from kvgate.gate.baseline import Baseline
-from kvgate.gate.body import GateTest, TermsThen
-from kvgate.gate.collect import Progress, Rounds, with_rounds
+from kvgate.gate.body import GateTest, TermsThen, test_of
+from kvgate.gate.collect import Progress, Rounds, replay, with_rounds
 from kvgate.gate.comparison import Comparison, compare
 from kvgate.gate.declared import declared
 from kvgate.gate.judged import Judged
 from kvgate.gate.moment import Tell
 from kvgate.gate.permission import NOT_PERMITTED, permitted, written
 from kvgate.gate.signals import Interrupted, waiting
-from kvgate.gate.stored import Then, sealed
+from kvgate.gate.stored import Then, conclude, sealed
 from kvgate.gate.trials import Trials
 from kvgate.gate.tried import Tried
 from kvgate.inventory.reader import Inventory
@@ -88,6 +88,7 @@ class GateSession:
     _trials: Trials | None = None
     _tried: Tried | None = None
     _tests: Sequence[GateTest] = ()  # that the hosts were asked for
+    _looks: bool = False  # whether there are answers of hosts to judge by
     _weighed: set[Owed] = field(default_factory=set)  # judged in this sitting
     journals: Journals | None = None  # a soak as it was collected; None: none was
     _soaked: Soaked | None = None
@@ -138,12 +139,13 @@ class GateSession:
         """
         dry = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
-        self.late, self._tests = frozenset(dry.late), tests
+        self.late, self._tests, self._looks = frozenset(dry.late), tests, True
         met, clocks = self.met(dry.hosts), sorted(set(dry.clocks))
         hosts = sorted(met)
         needs = [*dry.needs, *self.identities(met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
-        self.answers = self._rounds.answers
+        self.answers = with_rounds(self._rounds.answers)
+        self._asking(met)
         self._rounds.first()
         self.identify(met)
         if self.journals is not None:
@@ -157,9 +159,7 @@ class GateSession:
             may, may_not = permitted(trials, self.destroys)
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
-            self._trials = Trials(
-                may, transport, with_rounds(self.answers), mark, watch=watch, tell=tell, decided=self.stop_early
-            )
+            self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell, decided=self.stop_early)
 
     def met(self, hosts: Collection[str]) -> set[str]:
         """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
@@ -169,6 +169,13 @@ class GateSession:
     def identities(self, hosts: Collection[str]) -> list[Need]:
         """What tells this rack from another; asked of every host that is asked anything, in the same session."""
         return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
+
+    def _asking(self, hosts: Collection[str]) -> None:
+        """Let the ledger know, before the first question, that hosts are asked: what they answer is owed from then on."""
+        assert self.answers is not None  # noqa: S101 - empty yet
+        if self.ledger is not None and self.run is not None and not self.seen:
+            found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+            self.ledger.see(self.run, [one.row() for one in found])
 
     def identify(self, hosts: Collection[str]) -> None:
         """Write down who answered. Another rack than the one that opened this gate cannot pass it."""
@@ -207,27 +214,39 @@ class GateSession:
         try:
             judged = self._judge(test, waiting())
         except Interrupted:
-            self._weighed.discard(
-                test.owed
-            )  # broken off; what its time limit cut off hangs, and is not tried once more
+            self._weighed.discard(test.owed)  # unlike what its time limit cut off: that hangs
             raise
         self.record(test.owed, judged)
         return judged
 
-    def stop_early(self) -> None:
+    def stop_early(self) -> bool:
         """Record what comes to STOP by what was kept until now, and write it: no end of the run, whatever it is, takes that back.
 
-        What does not come to STOP is left for later: with all answers it may be another verdict.
+        All that is owed is judged, chosen or not. What does not come to STOP is left for later: with all answers it may be another
+        verdict. Return whether a blocking STOP was found, and the ledger has it.
         """
-        remarks = list(self.remarks)
-        for test in self._tests if self.answers is not None else ():
-            if test.owed in self._weighed:
+        remarks, found = list(self.remarks), False
+        chosen = {test.owed: test for test in self._tests}
+        for owed, thing in self.owed if self._looks else ():
+            known = self.judged.get(owed)
+            told = known is not None and known.verdict.outcome is not Outcome.UNDECIDED
+            if owed in self._weighed or told or (test := chosen.get(owed) or test_of(owed, thing)) is None:
                 continue
             judged = self._judge(test, nullcontext())
             if judged.verdict.outcome is Outcome.STOP:
-                self.record(test.owed, judged)
+                self.record(owed, judged)
+                found = found or owed.blocking
         self.remarks = remarks  # a clause that kvgate failed on is judged again with all answers
         self.write()
+        return found and not self._waiting
+
+    def recall(self) -> None:
+        """Judge for its STOPs what an earlier sitting of the run was told and died with, before its hosts are asked anything again."""
+        assert self.evidence is not None  # noqa: S101 - a run that is taken up has one
+        self.answers, self._looks = replay(self.evidence), True
+        self.stop_early()
+        self.answers = self._tried = self._soaked = None
+        self._looks = False
 
     def _judge(self, test: GateTest, interruptible: AbstractContextManager[None]) -> Judged:
         assert self.answers is not None  # noqa: S101 - judged after looking
@@ -332,13 +351,13 @@ class GateSession:
     def finish(self) -> Decision:
         """Write the decision, read it back, and give what was read. What could not be kept is never PASS."""
         try:
-            self.stop_early()  # where pytest ended before every test was judged: -x, --maxfail
+            self.stop_early()  # of what pytest did not come to, or was not to: -x, -k
         except KvgateError as error:
             self.trouble.append(str(error))
         decision = self.decision()
         if self.ledger is not None and self.run is not None and not self.trouble:
             try:
-                self._store(self.ledger, self.run, decision)
+                conclude(self.ledger, self.run, decision, self.reasons(), self.evidence, self.judged)
             except KvgateError as error:
                 self.trouble.append(str(error))
         if self.trouble:
@@ -347,16 +366,6 @@ class GateSession:
                 decision = Decision(Outcome.UNDECIDED, decision.verdicts)
         self.decided = decision
         return decision
-
-    def _store(self, ledger: Ledger, run: RunHandle, decision: Decision) -> None:
-        seal = NO_EVIDENCE
-        if self.evidence is not None:
-            seal = sealed(
-                self.evidence, self.judged, "decision", outcome=decision.outcome.value, verdicts=len(decision.verdicts)
-            )
-        stored = ledger.finish(run, decision, why=self.reasons(), seal=seal)
-        if stored is not decision.outcome:
-            raise Unwritable(say("the ledger reads {stored} back, not what was written", stored=stored))
 
     def interrupt(self, why: str) -> None:
         """Write what was decided so far and that the run ended early: it can be taken up again, and is UNDECIDED unless it came to STOP.

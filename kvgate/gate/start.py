@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from kvgate.agreement import Agreement
 from kvgate.campaign import seen
 from kvgate.certificates.code import code_version
 from kvgate.errors import BadInput, KvgateError, NotAllowed, Unwritable
-from kvgate.evidence.durable import unwritable
+from kvgate.evidence.durable import room
 from kvgate.evidence.store import Evidence, begun, unbegun
 from kvgate.gate import code, order
 from kvgate.gate.body import GateTest
@@ -33,6 +32,7 @@ from kvgate.gate.options import Options
 from kvgate.gate.preview import Preview, preview
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then, find_run, then
+from kvgate.gate.unfinished import looked, of_run, take_up, unjudged
 from kvgate.inventory import reader
 from kvgate.inventory.model import Host
 from kvgate.inventory.reader import Inventory
@@ -260,7 +260,7 @@ def begin(prepared: Prepared) -> Started:
 
     try:
         session.ledger = Ledger.open(prepared.options.ledger)
-        _room_for_evidence(prepared.options.evidence)
+        room(prepared.options.evidence)
         return (_resume if prepared.options.only_stale else _anew)(prepared, session, session.ledger)
     except Unwritable as error:
         raise NotAllowed(error.phrase) from error
@@ -333,17 +333,6 @@ def _evidence(prepared: Prepared, run: RunHandle) -> Evidence:
     return Evidence.create(prepared.options.evidence, run.id, start)
 
 
-def _room_for_evidence(root: Path) -> None:
-    """Notice before an attempt is counted that no evidence could be kept."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=root) as file:
-            file.write(bytes(2**16))
-            file.flush()
-    except OSError as error:
-        raise unwritable(error, "evidence (folder)", root) from error
-
-
 def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started:
     gate = prepared.options.gate
     run = ledger.unfinished(prepared.inventory.rack.campaign, gate)
@@ -364,11 +353,15 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     session.seen = seen.stored(ledger.seen(run))
     recorded = ledger.recorded(run)
     earlier = look(ledger, run)
-    session.evidence = _reopened(prepared, run, bool(recorded))
+    session.evidence = _reopened(prepared, run, looked(ledger, run))
+    dead = run.state == "started" or unjudged(ledger, run)
+    take_up(ledger, run)
     allowed.compare(ledger, session.evidence, gate)
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
+    if dead:
+        session.recall()
     from kvgate.campaign import tickets
 
     return Started(
@@ -377,16 +370,17 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     )  # fmt: skip
 
 
-def _reopened(prepared: Prepared, run: RunHandle, judged: bool) -> Evidence:
-    """Return the evidence of an unfinished run, from where it lay or lies now; a run that died before it had any gets it.
+def _reopened(prepared: Prepared, run: RunHandle, asked: bool) -> Evidence:
+    """Return the evidence of an unfinished run, from where it lay or lies now; one that died before it asked anybody gets it.
 
     Raises NotAllowed where it must lie somewhere else: its verdicts name lines of that journal and of no other.
     """
     for folder in (Path(run.evidence), prepared.options.evidence / run.id):
-        if begun(folder) or (folder.is_dir() and judged):
-            return Evidence.open(folder, write=True)
-        unbegun(folder)
-    if judged or run.host != socket.gethostname():
+        if begun(folder) or (folder.is_dir() and asked):
+            return of_run(Evidence.open(folder, write=True), run)
+        if not asked:
+            unbegun(folder)
+    if asked or run.host != socket.gethostname():
         raise NotAllowed(
             say(
                 "run {id} was begun on {host} and its evidence is not here: found no {evidence}; go on where it "

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checks.decision import Owed
+from checks.decision import Decision, Owed
 from checks.phrase import joined, say
 from checks.verdict import Outcome
-from kvgate.codec import Seal, canonical, parse_object, verdict_from_json, verdict_to_json
+from kvgate.codec import NO_EVIDENCE, Seal, canonical, parse_object, verdict_from_json, verdict_to_json
 from kvgate.errors import Damaged, NotAllowed, Refused, Unwritable
 from kvgate.evidence.store import Evidence
 from kvgate.gate import code
@@ -159,9 +159,9 @@ def _vouched(evidence: Evidence, book: Ledger) -> bool:
 # ---- verdicts in the evidence itself
 
 
-def kept(evidence: Evidence) -> Mapping[Owed, Judged]:
-    """Return the newest verdicts that stand in the evidence itself; none where it holds none that can be read."""
-    return _kept(evidence)[0]
+def kept(evidence: Evidence, lines: int | None = None) -> Mapping[Owed, Judged]:
+    """Return the newest verdicts that stand in the first ``lines`` of the evidence itself; none where it holds none that can be read."""
+    return _kept(evidence, lines)[0]
 
 
 def keep(evidence: Evidence, judged: Mapping[Owed, Judged]) -> None:
@@ -185,10 +185,26 @@ def sealed(evidence: Evidence, judged: Mapping[Owed, Judged], kind: str, **field
     return Seal(check.lines, check.head, check.root)
 
 
-def _kept(evidence: Evidence) -> _Given:
+def conclude(
+    ledger: Ledger, run: RunHandle, decision: Decision, why: str, evidence: Evidence | None, judged: Mapping[Owed, Judged]
+) -> None:  # fmt: skip
+    """Store what a run came to, its evidence sealed with it. Raises Unwritable where anything does not read back as it was meant."""
+    seal = NO_EVIDENCE
+    if evidence is not None:
+        told = {"outcome": decision.outcome.value, "verdicts": len(decision.verdicts)}
+        seal = sealed(evidence, judged, "decision", **told)
+    found = ledger.finish(run, decision, why=why, seal=seal)
+    if found is not decision.outcome:
+        raise Unwritable(say("the ledger reads {stored} back, not what was written", stored=found))
+
+
+def _kept(evidence: Evidence, lines: int | None = None) -> _Given:
     """Return the last verdicts that stand in the evidence. What cannot be read is nothing to compare with."""
     try:
-        notes, decisions = evidence.notes(VERDICTS), evidence.notes("decision")
+        notes, decisions = (
+            [one for one in evidence.notes(kind) if lines is None or int(str(one["seq"])) <= lines]
+            for kind in (VERDICTS, "decision")
+        )
         if not notes:
             return _NOTHING
         found = dict(_row(row) for row in _list(parse_object(_bytes(notes[-1].get("rows"))).get("verdicts")))

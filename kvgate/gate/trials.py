@@ -35,7 +35,7 @@ class Trials:
 
     ``mark`` names the run on every process it starts. ``watch`` is a second way to the same hosts, for live numbers and
     for cleaning up while the first still waits. ``decided`` is called after every round by which a trial decides, before anybody
-    is told of it. Raises Unwritable when an answer could not be kept.
+    is told of it, and returns whether that came to a STOP which is written down. Raises Unwritable when an answer could not be kept.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class Trials:
         *,
         watch: Transport | None = None,
         tell: Tell | None = None,
-        decided: Callable[[], None] | None = None,
+        decided: Callable[[], bool] | None = None,
     ) -> None:
         self.trials = _each_once(trials)
         self.tried = Tried(answers)
         self._answers, self._evidence = answers, answers.evidence
         self._transport, self._watch, self._mark = transport, watch, mark
-        self._tell, self._decided = tell or (lambda _: None), decided or (lambda: None)
+        self._tell, self._decided = tell or (lambda _: None), decided or (lambda: False)
         self._done = 0.0
         self._laid: set[str] = set()  # trials whose preparation was begun in this sitting, by key
         self._step, self._since, self._round_since = "", 0.0, 0.0
@@ -111,8 +111,7 @@ class Trials:
         self._laid.add(trial.key)
         self._round(trial, number, first=first)
         self._done += trial.seconds + (trial.setup if first else 0.0)
-        if decides := self.tried.decides(trial, number):
-            self._decided()
+        decides = self.tried.decides(trial, number) and self._decided()
         self._show(trial, number, ended=self.tried.round(trial, number), decides=decides)
         return True
 

@@ -6,27 +6,47 @@ A run that dies leaves answers that nobody judged. Unjudged, a device that faile
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks.decision import Owed
-from checks.phrase import Phrase, say
+from checks.phrase import say
 from checks.verdict import Outcome
-from kvgate.evidence.store import begun
+from kvgate.errors import NotAllowed
+from kvgate.evidence.store import Evidence, begun
 from kvgate.gate.judged import Judged
 
 if TYPE_CHECKING:
     from kvgate.ledger.repository import Ledger
-    from kvgate.ledger.rows import RunHandle, VerdictRow
+    from kvgate.ledger.rows import RunHandle, RunRecord, VerdictRow
 
 
-@dataclass(frozen=True, slots=True)
-class Unjudged:
-    """That answers of a run were never judged. ``folder`` is where they lie, None where they are not to be found here."""
+def looked(ledger: Ledger, run: RunHandle) -> bool:
+    """Whether a run asked any host, by its rows."""
+    return bool(ledger.recorded(run) or ledger.seen(run))
 
-    why: Phrase
-    folder: Path | None
+
+def unjudged(ledger: Ledger, run: RunHandle) -> bool:
+    """Whether a run may have seen a STOP that its rows do not hold (see kvgate.ledger.standing)."""
+    from kvgate.ledger.standing import unjudged as rule
+
+    return rule(looked(ledger, run), stops(ledger, run), ledger.decisions(run))
+
+
+def unsealed(ledger: Ledger, run: RunHandle) -> bool:
+    """Whether a run went on after its last end, and has no end since."""
+    from kvgate.ledger.rows import TAKEN_UP
+
+    own = [entry for entry in ledger.decisions(run) if entry.judgement == 1 and entry.kind != "waived"]
+    return bool(own) and own[-1].why == TAKEN_UP
+
+
+def take_up(ledger: Ledger, run: RunRecord) -> None:
+    """Note that a run which had its end goes on: until its next end nobody takes it for judged. Raises Unwritable."""
+    from kvgate.ledger.rows import TAKEN_UP
+
+    if run.state != "started":
+        ledger.interrupt(run, TAKEN_UP)
 
 
 def folder_of(run: RunHandle, root: Path | None = None) -> Path | None:
@@ -35,21 +55,12 @@ def folder_of(run: RunHandle, root: Path | None = None) -> Path | None:
     return next((place for place in places if begun(place)), None)
 
 
-def unjudged(ledger: Ledger, run: RunHandle, root: Path | None = None) -> Unjudged | None:
-    """Say what of a run was never judged; None where it was, or where no host had been asked. Its end may be there or not."""
-    if ledger.outcome(run).outcome is not Outcome.UNDECIDED or stops(ledger, run):
-        return None
-    own = [entry for entry in ledger.decisions(run) if entry.judgement == 1]
-    sealed = max((entry.evidence_lines for entry in own), default=0)
-    folder, looked = folder_of(run, root), bool(ledger.recorded(run) or ledger.seen(run))
-    if folder is None:
-        return (
-            Unjudged(say("its evidence is not at {path}", path=run.evidence), None) if looked and not sealed else None
-        )
-    count = _answers_after(folder, sealed)
-    if not count and (sealed or not looked):
-        return None
-    return Unjudged(say("{count} answers of hosts in {path} were never judged", count=count, path=str(folder)), folder)
+def of_run(evidence: Evidence, run: RunHandle) -> Evidence:
+    """Return evidence that is the run's own by its first line. Raises NotAllowed for any other, and lets go of that."""
+    if (evidence.run, evidence.start.fields.get("ticket", run.ticket_digest)) == (run.id, run.ticket_digest):
+        return evidence
+    evidence.close()
+    raise NotAllowed(say("the evidence at {path} is of another run than {run}", path=str(evidence.path), run=run.id))
 
 
 def stops(ledger: Ledger, run: RunHandle) -> int:
@@ -69,12 +80,3 @@ def missing_stops(ledger: Ledger, run: RunHandle, judged: Mapping[Owed, Judged])
         and one.verdict.outcome is Outcome.STOP
         and (item not in known or known[item].verdict.outcome is not Outcome.STOP)
     ]
-
-
-def _answers_after(folder: Path, line: int) -> int:
-    """Answers in the journal behind a line. What cannot be read holds one, for all that is known."""
-    try:
-        lines = (folder / "journal.jsonl").read_bytes().split(b"\n")[:-1]  # behind the last newline: cut off
-    except OSError:
-        return 1
-    return sum(b'"kind":"answer"' in one for one in lines[line:])

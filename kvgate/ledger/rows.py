@@ -29,6 +29,10 @@ class StoredVerdict(VerdictRow):
     id: int = 0
 
 
+#: Why of the entry by which a run that had its end is open again: what it sees from then on is in no seal.
+TAKEN_UP = "taken up again"
+
+
 @dataclass(frozen=True, slots=True)
 class RunHandle:
     """One run, by what was fixed before it looked. ``evidence`` is its folder; times are UTC, ISO 8601."""

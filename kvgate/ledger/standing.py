@@ -47,6 +47,15 @@ def standing(
     return Standing(computed if decided else Outcome.UNDECIDED, decided, missing, tuple(problems))
 
 
+def unjudged(looked: bool, stops: int, decisions: Sequence[StoredDecision]) -> bool:
+    """Whether a run may have seen a STOP that its rows do not hold: it looked, and went on or ended without a seal of what it saw.
+
+    ``stops`` are its blocking verdicts that came to STOP: with one, it is known what it is.
+    """
+    own = [entry for entry in decisions if entry.judgement == 1 and entry.kind != "waived"]
+    return looked and not stops and (not own or (own[-1].kind == "interrupted" and not own[-1].evidence_lines))
+
+
 def unlike(decision: Decision, rows: Sequence[StoredVerdict]) -> list[str]:
     """Where the stored rows are not what is about to be decided. An absent row agrees with UNDECIDED only."""
     newest = latest(rows)

@@ -309,9 +309,7 @@ def _closing(session: GateSession, decision: Decision, read: Reader, options: Op
         if not session.interrupted:  # a waiver is about a decision
             waive = f"kvgate waive {session.run.id} CLAUSE --reason '...' --until DAY --key FILE --party NAME"
             yield read("or both accept the deviation: {waive}", waive=waive)
-    elif session.run is not None and decision.count(Outcome.UNDECIDED) + decision.count(
-        Outcome.UNDECIDED, blocking=False
-    ):
+    elif session.run is not None and decision.outcome is Outcome.UNDECIDED:
         yield read("ask again only what is undecided, once it can be told: {command}", command=hints.again(options))
     if session.evidence is not None:
         yield read("evidence: {path}", path=str(session.evidence.path))

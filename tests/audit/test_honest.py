@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.serialization import load_ssh_private_key
 
 from kvgate.certificates import envelope as envelopes
 from kvgate.certificates.keys import FileSigner
+from lab.machine import Edit
 from tests.audit.conftest import kvgate
 from tests.certificates.test_stamp import Authority
 from tests.e2e.site import ROOT, Site, served
@@ -133,7 +134,8 @@ def test_what_is_wrong_with_a_file_names_the_file(campaign: Honest, tmp_path: Pa
 
 def test_two_operators_at_once_on_postgresql_leave_a_ledger_without_a_finding(tmp_path: Path, postgresql: str) -> None:
     """Two campaigns on one rack, two processes, one log: each decision follows the one before it."""
-    with served(tmp_path / "site") as site, _database(postgresql) as url:
+    slow = {"node-01": (Edit(ask="lscpu.*", delay=9.0),)}  # both have begun before either knows whom it asks
+    with served(tmp_path / "site", edits=slow) as site, _database(postgresql) as url:
         other = site.inventory.with_name("other.yaml")
         other.write_text(site.inventory.read_text("utf-8").replace("campaign: demo", "campaign: second", 1), "utf-8")
         place = ("--ledger", url)

@@ -135,11 +135,11 @@ def test_both_parties_reopen_it_under_the_name_that_it_had(site: Site) -> None:
     assert site.begin("G1").gate == "G1"
 
 
-def test_an_attempt_without_an_end_is_counted_and_blocks_once_it_had_come_to_stop(site: Site) -> None:
+def test_an_attempt_without_an_end_is_counted_and_blocks_once_it_has_looked(site: Site) -> None:
     name = site.inventory.rack.campaign
     session = site.begin("G1")
     renamed(site)
-    assert site.why("G1") == []
+    assert site.why("G1") == ["unjudged"]
     assert [one.run.id for other in site.campaign().elsewhere for one in other.attempts] == [site.last().id]
     renamed(site, name)
     site.judge(session, {DISK: BAD})

@@ -9,9 +9,11 @@ import pytest
 
 from checks.verdict import Outcome
 from kvgate.audit import evidence as audited
+from kvgate.audit import stoploss
 from kvgate.cli.soak_run import died as judging_died
-from kvgate.errors import OutOfOrder, Unwritable
+from kvgate.errors import Damaged, OutOfOrder, Refused, Unwritable
 from kvgate.evidence.store import AskedProbe
+from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.ledger.repository import Ledger
 from kvgate.transport.base import Answer, Batch
@@ -35,7 +37,8 @@ def closed(site: Site, *words: str) -> str:
 
 
 def kinds(site: Site) -> list[str]:
-    return [one.kind for one in audited.look(site.ledger, site.last(), None).findings]
+    found = [*audited.look(site.ledger, site.last(), None).findings, *stoploss.look(site.ledger, site.trust)]
+    return [one.kind for one in (*found, *site.ledger.findings())]
 
 
 def test_it_holds_the_campaign_until_it_is_closed_with_its_evidence(site: Site) -> None:
@@ -67,16 +70,49 @@ def test_where_its_evidence_is_lost_both_parties_reopen(site: Site) -> None:
     site.reopen("vendor")
     assert site.why("G1") == ["unjudged"]
     site.reopen("vendor", "customer")
-    assert site.why("G1") == []
+    assert (site.why("G1"), kinds(site)) == ([], [])
     assert closed(site).startswith("4 "), "one more entry would void what both have signed"
+    assert site.passed("G1").attempt == 2
+    assert kinds(site) == []
+
+
+def test_damaged_evidence_is_not_judged_and_both_parties_reopen_all_the_same(site: Site) -> None:
+    journal = died(site) / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes().replace(b'"gate":"G1"', b'"gate":"G2"'))
+    assert "could not be judged" in closed(site)
+    assert site.why("G1") == ["unjudged"]
+    site.reopen("vendor", "customer")
     assert site.passed("G1").attempt == 2
 
 
-def test_damaged_evidence_is_not_judged(site: Site) -> None:
-    journal = died(site) / "journal.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b'"gate":"G1"', b'"gate":"G2"'))
-    told = closed(site)
-    assert "could not be judged" in told
+def test_what_both_reopened_with_its_evidence_at_hand_is_open(site: Site) -> None:
+    died(site)
+    site.reopen("vendor", "customer")
+    assert site.passed("G1").attempt == 2
+
+
+def test_the_evidence_of_another_run_in_its_place_is_refused(site: Site) -> None:
+    session = site.begin("G1")
+    site.judge(session, {})
+    session.finish()
+    session.close()
+    good = Path(site.last().evidence)
+    folder = died(site)
+    shutil.rmtree(folder)
+    shutil.copytree(good, folder)
+    assert "of another run" in closed(site)
+    assert site.why("G1") == ["unjudged"]
+
+
+@pytest.mark.parametrize("left", ["nothing", "half a line"])
+def test_who_deletes_the_evidence_cannot_take_the_run_up_anew(site: Site, left: str) -> None:
+    folder = died(site)
+    if left == "nothing":
+        shutil.rmtree(folder)
+    else:
+        (folder / "journal.jsonl").write_bytes((folder / "journal.jsonl").read_bytes()[:50])
+    with pytest.raises((Refused, Damaged)):
+        site.begin("G1", only_stale=True)
     assert site.why("G1") == ["unjudged"]
 
 
@@ -111,22 +147,70 @@ def test_a_stop_that_the_ledger_could_not_take_is_judged_by_whoever_closes(
     assert site.why("G1") == ["unjudged"]
 
 
-def test_one_that_was_decided_undecided_and_died_when_it_was_taken_up_again_is_judged_first(site: Site) -> None:
-    session = site.begin("G1")
+def taken_up(site: Site, gate: str = "G1") -> GateSession:
+    """An attempt that was decided UNDECIDED, sealed, is taken up again; something is answered, and its process dies."""
+    session = site.begin(gate)
     site.judge(session, {HOST: UNTOLD})
     session.finish()
     session.close()
-    again = site.begin("G1", only_stale=True)
+    again = site.begin(gate, only_stale=True)
     answered(again)
-    assert again.evidence is not None
-    again.evidence.close()
-    assert site.last().state == "decided"
-    with pytest.raises(OutOfOrder, match=r"1 answers? of hosts .* never judged"):
+    return again
+
+
+def die(session: GateSession) -> None:
+    assert session.evidence is not None
+    session.evidence.close()
+
+
+@pytest.mark.parametrize("evidence", ["there", "moved away"])
+def test_one_that_died_when_it_was_taken_up_again_is_judged_first(site: Site, evidence: str) -> None:
+    die(taken_up(site))
+    folder = Path(site.last().evidence)
+    if evidence == "moved away":
+        shutil.move(folder, site.folder / "hidden")
+    with pytest.raises(OutOfOrder, match=r"nobody judged what it had seen.*kvgate close"):
         site.begin("G1")
-    assert kinds(site) == ["unjudged"]
+    assert site.why("G1") == ["unjudged"]
+    if evidence == "moved away":
+        assert closed(site).startswith("4 ")
+        shutil.move(site.folder / "hidden", folder)
     assert closed(site).startswith("0 ")
-    assert kinds(site) == []
+    assert (site.why("G1"), kinds(site)) == ([], [])
     assert site.run("G1").attempt == 2
+
+
+def test_a_stop_seen_before_such_a_death_is_no_tampering_and_the_run_can_be_closed(site: Site) -> None:
+    again = taken_up(site)
+    (owed,) = [item for item, _ in again.owed if item.clause == f"G1.{HOST}" and item.subject == "node-01"]
+    again.record(owed, Judged(BAD))
+    again.write()
+    die(again)
+    assert (site.why("G1"), kinds(site)) == (["stopped"], [])
+    assert "1 verdict of it is STOP" in closed(site)
+    assert (site.why("G1"), kinds(site)) == (["stopped"], [])
+    assert "has its end already" in closed(site)
+
+
+def test_a_run_that_is_under_way_again_lets_nobody_begin_beside_it(site: Site) -> None:
+    again = taken_up(site)
+    with pytest.raises(OutOfOrder):
+        site.begin("G1")
+    site.judge(again, {})
+    assert again.finish().outcome is Outcome.PASS
+    assert site.why("G1") == []
+
+
+def test_another_name_of_the_campaign_does_not_get_around_a_run_without_an_end(site: Site) -> None:
+    session = site.begin("G1")
+    answered(session)
+    die(session)
+    site.text = site.text.replace("campaign: demo", "campaign: other")
+    (obstacle,) = site.opening("G1").obstacles
+    assert obstacle.kind == "unjudged"
+    assert "on this very rack, has no end yet" in str(obstacle.why)
+    assert closed(site).startswith("0 ")
+    assert site.why("G1") == []
 
 
 def answered(session: GateSession) -> None:

@@ -116,7 +116,14 @@ def test_a_damaged_private_key_is_refused_without_showing_it(tmp_path: Path, ven
 
 
 @pytest.mark.parametrize(
-    "content", ["root:x:0:0\n", "hf_TokenOfSomebody==", "password = s3cret-of-ours\n", "sk-\nhunter2"]
+    "content",
+    [
+        "root:x:0:0\n",
+        "hf_TokenOf==",
+        "password = s3cret-of-ours\n",
+        "sk-0123456789abcdef0123456789abcdef",
+        "ssh-secret.pw",
+    ],
 )
 def test_any_other_file_is_refused_without_showing_it(tmp_path: Path, content: str) -> None:
     (tmp_path / "file").write_text(content)

@@ -243,7 +243,12 @@ def test_certifying_twice_writes_the_same_document_again_and_an_audit_has_nothin
     assert other.exit_code == 4
     assert "is another document: name another file" in other.stderr
     assert "customer has not signed it yet: kvgate cosign" in again.stderr
+    draft_of_it = passed.folder / "draft.json"
+    draft_of_it.write_bytes(passed.certificate.read_bytes())
     assert passed.cosign("--yes").exit_code == 0
+    lesser = passed.kvgate("certify", run, "--key", passed.folder / "vendor", "--party", "vendor", "-o", draft_of_it)
+    assert lesser.exit_code == 4
+    assert "with other signatures than the ledger has" in lesser.stderr
     third = passed.kvgate(
         "certify", run, "--key", passed.folder / "vendor", "--party", "vendor", "-o", passed.folder / "third.json"
     )

@@ -208,7 +208,7 @@ def test_what_follows_a_gate_that_did_not_pass_is_named_and_not_tried(tmp_path: 
         env={**os.environ, "PYTHONPATH": str(ROOT), "KVGATE_LANG": "en"},
     )  # fmt: skip
     assert ended.returncode == 1, ended.stderr
-    assert ended.stderr.splitlines()[-1] == "G1 did not pass: not run: G2"
+    assert ended.stderr.splitlines()[-1] == "G1 did not pass; not run: G2"
     assert "both parties reopen the campaign" in ended.stdout
     assert "--only-stale" not in ended.stdout
 

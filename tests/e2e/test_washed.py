@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kvgate import agreement as agreements
 from lab.faults import every
 from lab.machine import Edit
 from tests.e2e.site import Site, clauses, outcomes, served, until
@@ -26,6 +27,8 @@ from kvgate.ledger.repository import Ledger
 interrupt = Ledger.interrupt
 Ledger.interrupt = lambda self, run, why, seal=None: interrupt(self, run, why)
 """
+
+CLAUSES = agreements.read().acceptance.clauses
 
 
 @pytest.fixture
@@ -83,7 +86,7 @@ def test_a_killed_run_has_its_stop_in_the_ledger_already(site: Site) -> None:
     assert re.search(r"decides: STOP: .*Input/output error", said)
     assert clauses(outcomes(site.last()), "STOP") == {"G2.1.2"}
     closed = site.kvgate("close", str(site.runs()[-1]["run"]), "--reason", "killed")
-    assert "1 verdict of it is STOP, which ends the campaign" in closed.stdout
+    assert "1 verdict of it is STOP, and counts as one" in closed.stdout
     forbidden(site)
 
 
@@ -96,7 +99,7 @@ def test_what_a_killed_run_did_not_write_down_is_judged_when_it_is_closed(site: 
     assert f"kvgate close {run}" in again.stderr
     closed = site.kvgate("close", run, "--reason", "the laptop lost power")
     assert (closed.returncode, closed.stderr) == (0, "")
-    assert "1 verdict of it is STOP, which ends the campaign" in closed.stdout
+    assert "1 verdict of it is STOP, and counts as one" in closed.stdout
     forbidden(site)
 
 
@@ -125,3 +128,44 @@ def test_what_pytest_did_not_come_to_is_judged_for_its_stop_all_the_same(tmp_pat
         assert clauses(told, "STOP") == every()["disk-media-errors"].stops
         assert "PASS" in told.values()
         assert "missing" in told.values(), "the rest was left out"
+
+
+@pytest.mark.parametrize(("chosen", "status"), [("G2.1.9", 1), ("G2.1.7", 6)])
+def test_a_clause_that_only_looks_on_does_not_hide_what_its_load_met(site: Site, chosen: str, status: int) -> None:
+    """G2.1.9 looks on at a load that clauses rest on, chosen or not; the load of G2.1.7 is of advisory ones alone, and decides nothing."""
+    done = site.call(site.command("--allow-load", "-k", chosen, gate="G2"), limit=300)
+    assert done.returncode == status, done.stdout
+    assert ("decides: STOP" in done.stderr) is (status == 1), done.stderr
+    blocking = {clause for clause in clauses(outcomes(site.last()), "STOP") if CLAUSES[clause].blocking}
+    assert bool(blocking) is (status == 1)
+
+
+def test_what_died_with_the_hosts_answers_is_judged_before_it_asks_them_again(tmp_path: Path) -> None:
+    """A disk that says it is bad, a process that is killed, and a disk that says it is good."""
+    slow = {"node-01": (Edit(ask="nvme .*smart-log.*", delay=30.0),)}  # asked when the array has told of its disks
+    with served(tmp_path, "disk-media-errors", edits=slow) as found:
+        running = found.start()
+        until(lambda: (journal := found.journal()) is not None and journal.read_bytes().count(b'"kind":"batch"') == 3)
+        running.kill()
+        running.communicate()
+        for host in found.hosts:
+            host.machine.edits = ()
+        done = found.gate("--only-stale")
+        assert done.returncode == 1, done.stdout
+        assert clauses(outcomes(found.last()), "STOP") == every()["disk-media-errors"].stops
+
+
+def test_taking_it_up_for_another_clause_judges_what_it_had_seen_all_the_same(site: Site) -> None:
+    (site.folder / "forgets.py").write_text(_FORGETS)
+    ended(site, signal.SIGKILL, PYTHONPATH=str(site.folder))
+    done = site.call(site.command("--allow-load", "--only-stale", "-k", "G2.1.1", gate="G2"), limit=300)
+    assert done.returncode == 1, done.stdout
+    assert clauses(outcomes(site.last()), "STOP") == {"G2.1.2"}
+
+
+@pytest.mark.parametrize("options", ["-x", "-k G2.1.1"])
+def test_closing_judges_the_whole_whatever_pytest_is_told_by_the_environment(site: Site, options: str) -> None:
+    (site.folder / "forgets.py").write_text(_FORGETS)
+    ended(site, signal.SIGKILL, PYTHONPATH=str(site.folder))
+    closed = site.kvgate("close", str(site.runs()[-1]["run"]), "--reason", "killed", PYTEST_ADDOPTS=options)
+    assert "1 verdict of it is STOP" in closed.stdout, closed.stdout + closed.stderr

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from checks.verdict import Outcome
 from kvgate.evidence.store import Evidence
-from kvgate.gate import arrival
+from kvgate.gate import arrival, body
 from kvgate.gate.answers import Answers
 from kvgate.gate.arrival import Arrival
 from kvgate.gate.ask import Asked, Rehearsal
@@ -20,15 +20,15 @@ from tests.gates.soaking import rack
 
 
 def test_the_gate_tests_are_those_of_g1() -> None:
-    assert {clause: body.__name__ for clause, body in arrival.bodies().items()} == {
-        clause: body.__name__ for clause, body in bodies("g1_arrival").items()
+    assert {clause: one.__name__ for clause, one in body.bodies("G1").items()} == {
+        clause: one.__name__ for clause, one in bodies("g1_arrival").items()
     }
 
 
 def test_it_asks_what_g1_asks_of_every_host_and_nothing_of_what_is_left_out() -> None:
     whole, fewer = Rehearsal(), Rehearsal()
     Arrival(rack(), agreement()).rehearse(whole, ())
-    Arrival(rack(), agreement()).rehearse(fewer, [name for name in arrival.bodies() if name.startswith("G1.2.")])
+    Arrival(rack(), agreement()).rehearse(fewer, [name for name in body.bodies("G1") if name.startswith("G1.2.")])
     assert whole.hosts >= {"fx100-a", "node-01"}
     assert any("smart" in need.probe.id for need in whole.needs)
     assert not any("smart" in need.probe.id for need in fewer.needs)
