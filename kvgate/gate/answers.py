@@ -44,8 +44,10 @@ class Answers:
         self._parsed: dict[tuple[str, str, int, Any], Any] = {}
 
     def keep(self, host: str, key: str, sample: int, number: int) -> None:
-        """Note under which number an answer was kept."""
+        """Note under which number an answer was kept. A first sample begins anew: a second one of an earlier sitting is no pair to it."""
         self._index[host, key, sample] = number
+        if sample == 1:
+            self._index.pop((host, key, 2), None)
 
     def meet(self, host: str, sample: int, met: Met) -> None:
         """Note how a host was met."""
@@ -135,8 +137,9 @@ class Answers:
 
     def seconds_between(self, host: str, probe: Probe[Any]) -> float:
         """Seconds from the first to the second sample. Raises CannotTell when the host booted in between."""
-        del probe
         first, second = self._met.get((host, 1)), self._met.get((host, 2))
+        if first is not None and second is not None and second.monotonic < first.monotonic:
+            first, second = self._apart(host, probe)  # a later sitting met the host anew and asked other questions
         if first is None or second is None:
             raise CannotTell(say("{host} was not met twice in this run", host=host))
         if not first.boot_id and not second.boot_id:
@@ -151,6 +154,14 @@ class Answers:
                 say("{host} was rebooted between the two samples, or does not tell its boot id", host=host)
             )
         return second.monotonic - first.monotonic
+
+    def _apart(self, host: str, probe: Probe[Any]) -> tuple[Met, Met]:
+        """When both answers to one question were given, and in which boot each. Raises CannotTell where one is not there."""
+        kept = [self.evidence.answer(number) for sample in (1, 2) for number in self.numbers(host, probe, sample)]
+        if len(kept) != 2:
+            raise CannotTell(say("{host} was not met twice in this run", host=host))
+        before, after = (Met(one.host_key, one.boot_id, None, one.asked_at) for one in kept)
+        return before, after
 
     def host_key(self, host: str) -> str:
         """Fingerprint that the host presented. Raises the reason when it was never met."""

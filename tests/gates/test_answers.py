@@ -9,8 +9,9 @@ import pytest
 from checks.nvme.probes import controllers, identity
 from checks.parsers.sysfs_nvme import RELEASE
 from kvgate.errors import CannotTell, DeviceAbsent
+from kvgate.evidence.store import AskedProbe, Evidence
 from kvgate.gate.answers import Answers, Met
-from kvgate.transport.base import Answer, Clock
+from kvgate.transport.base import Answer, Batch, Clock
 
 TREE = Answer("", f"{RELEASE}:6.8.0\n".encode(), b"", 0, 0.1)
 
@@ -137,3 +138,35 @@ def test_the_number_of_an_answer_is_that_of_its_sample() -> None:
     assert found.numbers("node-01", controllers()) == [1]
     assert found.numbers("node-01", controllers(), 2) == [7]
     assert found.numbers("node-02", controllers()) == []
+
+
+def test_samples_of_two_sittings_are_no_pair(tmp_path: Path) -> None:
+    """A run that is taken up asks anew, and dies before the second sample: the second one of before is older than its first."""
+    line = controllers().command()
+    with Evidence.create(tmp_path, "run-1", {"gate": "G1"}) as evidence:
+        found = Answers(evidence)
+
+        def sitting(key: str, moment: float, *samples: int) -> None:
+            for sample in samples:
+                batch = Batch(
+                    "node-01",
+                    {key: TREE},
+                    host_key="SHA256:x",
+                    boot_id="a",
+                    started_monotonic=moment + 2.5 * (sample - 1),
+                )
+                found.keep(
+                    "node-01", key, sample, evidence.keep(batch, {key: AskedProbe("x", key, "passive")}, sample)[key]
+                )
+                found.meet("node-01", sample, Met("SHA256:x", "a", None, batch.started_monotonic))
+
+        sitting(line, 10.0, 1, 2)
+        assert found.seconds_between("node-01", controllers()) == 2.5
+        sitting("another question", 100.0, 1)
+        assert found.seconds_between("node-01", controllers()) == 2.5, (
+            "its own two moments, whenever the host was met since"
+        )
+        sitting(line, 200.0, 1)
+        assert found.fact("node-01", controllers()).kernel == "6.8.0"
+        with pytest.raises(CannotTell, match="was not asked in this run"):
+            found.fact("node-01", controllers(), 2)
