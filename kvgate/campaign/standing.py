@@ -50,9 +50,7 @@ class Attempt:
     problems: tuple[str, ...] = ()
     unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
     untrusted: bool = False  # it was not known whose signatures count
-    unjudged: bool = (
-        False  # it looked, and nobody judged all that it saw: it has no end yet, or an early one without a seal
-    )
+    unjudged: bool = False  # it looked, and has no end yet, or an early one by which nobody judged what it saw
 
     @property
     def open(self) -> bool:
@@ -137,9 +135,9 @@ class Campaign:
 
     def stopping(self) -> list[Attempt]:
         """Attempts that keep the campaign ended. One whose gate passed in a later attempt does not: that was allowed to begin."""
-        return [one for one in self.attempts if one.stopped and not self.passed_after(one)]
+        return [one for one in self.attempts if one.stopped and not self._passed_after(one)]
 
-    def passed_after(self, attempt: Attempt) -> bool:
+    def _passed_after(self, attempt: Attempt) -> bool:
         """Whether its own gate passed later; a STOP of a gate before it takes that PASS back, and does not revive this STOP."""
         gate = attempt.run.gate
         passed = (one for one in self._passed(gate) if one.run.seq > attempt.run.seq)

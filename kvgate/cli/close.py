@@ -74,9 +74,8 @@ def _may_end(book: Ledger, record: RunRecord, evidence: Path) -> None:
         return
     if not (unjudged(book, record) or unsealed(book, record)):
         raise NotAllowed(say("run {id} has its end already: it is {state}", id=record.id, state=record.state))
-    if (
-        folder_of(record, evidence) is None
-    ):  # one more entry would void a reopening that both parties have signed meanwhile
+    # One more entry would void a reopening that both parties have signed meanwhile.
+    if folder_of(record, evidence) is None:
         raise NotAllowed(
             say(
                 "run {id} has its end, and its evidence is not at {path}: bring it there, or name its parent with --evidence; where "
