@@ -29,7 +29,7 @@ def propose(campaign: str, stops: Sequence[Attempt], documents: Documents, reaso
     said: list[Stop] = []
     for one in stops:
         last = documents.last(one.run)
-        if last is None:
+        if last is None or one.open:
             raise NotAllowed(
                 say("run {id} has no end yet: close it first (kvgate close {id} --reason ...)", id=one.run.id)
             )

@@ -24,7 +24,7 @@ from kvgate.inventory.calendar import GATES
 from kvgate.inventory.model import Rack
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import Revision, RunRecord
-from kvgate.ledger.standing import unjudged
+from kvgate.ledger.standing import taken_up, unjudged
 
 #: Days that a PASS counts where no calendar says otherwise: the ten weeks of a campaign.
 VALID = 70
@@ -50,12 +50,13 @@ class Attempt:
     problems: tuple[str, ...] = ()
     unopened: Phrase | None = None  # why a document by which it would have been reopened does not count
     untrusted: bool = False  # it was not known whose signatures count
+    taken_up: bool = False  # it had its end, and went on
     unjudged: bool = False  # it looked, and has no end yet, or an early one by which nobody judged what it saw
 
     @property
     def open(self) -> bool:
         """Whether it has no end yet: it still runs, or its process died."""
-        return self.run.state == "started"
+        return self.run.state == "started" or self.taken_up
 
     @property
     def stopped(self) -> bool:
@@ -196,7 +197,7 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     standing = ledger.outcome(run)
     recorded = ledger.recorded(run)
     stops = sum(item.blocking and row.verdict.outcome is Outcome.STOP for item, row in recorded.items())
-    who = seen.stored(ledger.seen(run))
+    who, log = seen.stored(ledger.seen(run)), ledger.decisions(run)
     waivers: list[Weighed] = []
     outcome = standing.outcome
     if standing.decided and outcome is not Outcome.PASS:
@@ -206,5 +207,5 @@ def _attempt(ledger: Ledger, run: RunRecord, documents: Documents) -> Attempt:
     return Attempt(
         run, outcome, standing.decided, standing.outcome, stops, tuple(waivers), documents.reopening(run),
         documents.certified(run), documents.ticket(run), documents.countable(run), who, standing.problems,
-        documents.unopened(run), documents.trust is None, unjudged(bool(who or recorded), stops, ledger.decisions(run)),
+        documents.unopened(run), documents.trust is None, taken_up(log), unjudged(bool(who or recorded), stops, log),
     )  # fmt: skip

@@ -41,7 +41,9 @@ def session_again(folder: Path, ledger: str | None = None) -> GateSession:
     words = ["-p", "kvgate.pytest_plugin", "-m", gate, "--replay", str(folder), "--ledger", asked, "-q"]
     witness, said = Witness(), io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said), _nothing_added():
-        status = pytest.main([*words, "-p", "no:cacheprovider", "-o", "addopts="], plugins=[witness])
+        status = pytest.main(
+            [*words, "-p", "no:cacheprovider", "-p", "no:timeout", "-o", "addopts="], plugins=[witness]
+        )
     if status == pytest.ExitCode.INTERRUPTED:
         raise KeyboardInterrupt
     session = witness.run.session if witness.run is not None else None

@@ -13,7 +13,7 @@ from kvgate.cli import complete, options, speech
 from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
-from kvgate.gate.unfinished import folder_of, unjudged, unsealed
+from kvgate.gate.unfinished import folder_of, taken_up, unjudged
 from kvgate.ledger.repository import Ledger, RunRecord
 from kvgate.reports.messages import Reader, language
 
@@ -70,9 +70,9 @@ def close(run: str, reason: str, ended: bool, evidence: Path, ledger: str) -> No
 
 def _may_end(book: Ledger, record: RunRecord, evidence: Path) -> None:
     """Raise NotAllowed for a run that has its end and was judged as far as it saw, or whose evidence is not here."""
-    if record.state == "started":
+    if record.state == "started" or taken_up(book, record):
         return
-    if not (unjudged(book, record) or unsealed(book, record)):
+    if not unjudged(book, record):
         raise NotAllowed(say("run {id} has its end already: it is {state}", id=record.id, state=record.state))
     # One more entry would void a reopening that both parties have signed meanwhile.
     if folder_of(record, evidence) is None:

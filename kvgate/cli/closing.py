@@ -58,7 +58,7 @@ def _judged(book: Ledger, run: RunRecord, folder: Path, reason: str) -> Seal:
         session = session_again(folder)
         if left := [item for item, _ in session.owed if item not in session.judged]:
             clause, count = left[0].clause, len(left)
-            raise Unproven(say("{count} clauses were not judged, {clause} the first", count=count, clause=clause))
+            raise Unproven(say("not everything was judged: {count} left, {clause} first", count=count, clause=clause))
         book.record(run, missing_stops(book, run, session.judged))
         return sealed(evidence, _recorded(book, run), "closed", why=reason)
 

@@ -15,7 +15,7 @@ from kvgate.certificates.trust import PARTIES
 from kvgate.cli.closing import closed
 from kvgate.errors import NotAllowed
 from kvgate.gate.stored import running
-from kvgate.gate.unfinished import unjudged
+from kvgate.gate.unfinished import folder_of, taken_up, unjudged
 from kvgate.inventory import reader
 from kvgate.inventory.reader import Inventory
 from kvgate.ledger.repository import Ledger
@@ -27,7 +27,9 @@ def go_on(ledger: str, inventory: Path) -> None:
     read, rack = Reader(language()), reader.read(inventory)
     with contextlib.closing(Ledger.open(ledger)) as book:
         for run in book.runs(rack.rack.campaign):
-            if not running(run) and (run.state == "started" or unjudged(book, run)):
+            if running(run):
+                continue
+            if run.state == "started" or taken_up(book, run) or (unjudged(book, run) and folder_of(run) is not None):
                 closed(book, run, "an earlier demo did not end it")
         _reopen(book, rack, read)
 

@@ -19,6 +19,7 @@ from kvgate.certificates.quorum import State, weigh
 from kvgate.certificates.trust import Trust
 from kvgate.cli import complete, options, signing, speech
 from kvgate.errors import NotAllowed, Refused, Unproven
+from kvgate.gate.unfinished import unjudged
 from kvgate.ledger.repository import Ledger
 from kvgate.reports import deviations as shown
 from kvgate.reports.messages import Reader, language
@@ -198,13 +199,19 @@ def _agrees(book: Ledger, kind: str, envelope: Envelope, read: Reader) -> tuple[
             raise Unproven(say("this waiver does not hold: {why}; nothing was signed", why=why))
         return record.id, list(shown.waiver(said, read))
     opened = statements.read(envelope, statements.REOPENING, Reopening)
+    lines = list(shown.reopening(opened, read))
     for stop in opened.stops:
+        if unjudged(book, book.run(stop.run)):
+            lines.append(
+                "! "
+                + read("what run {run} had seen was not judged: it may hold a STOP that nobody has read", run=stop.run)
+            )
         last = [one for one in book.decisions(book.run(stop.run)) if one.judgement == 1 and one.kind != "waived"]
         if not last or last[-1].hash != stop.decision:
             raise Unproven(
                 say("run {run} came to something else than this reopening says: nothing was signed", run=stop.run)
             )
-    return None, list(shown.reopening(opened, read))
+    return None, lines
 
 
 def _settle(book: Ledger, run: str, campaign: str, trust: Trust, read: Reader) -> None:

@@ -23,7 +23,7 @@ from kvgate.campaign.waivers import Weighed, remaining, waivers_of
 from kvgate.certificates import soak_book
 from kvgate.cli import answer as answers
 from kvgate.cli import complete, options, signing, speech
-from kvgate.gate.unfinished import stops, unjudged
+from kvgate.gate.unfinished import stops, taken_up, unjudged
 from kvgate.ledger.repository import Ledger
 from kvgate.ledger.rows import TAKEN_UP, RunRecord, StoredVerdict
 from kvgate.reports import basis, begun, grouping, hints, soaking, terminal
@@ -69,7 +69,7 @@ def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
         "outcome": came_to.outcome.value,
         "with_waivers": signed.outcome(run),
         "decided": came_to.decided,
-        "state": "unfinished" if run.state == "started" else run.state,
+        "state": "unfinished" if run.state == "started" or taken_up(ledger, run) else run.state,
         "started": run.started,
         "ended": run.ended,
         "operator": run.operator,
@@ -78,7 +78,9 @@ def _summary(ledger: Ledger, run: RunRecord, signed: _Signed) -> dict[str, Any]:
         "evidence": run.evidence,
         "missing": len(came_to.missing),
         "stops": stops(ledger, run),
-        "interruptions": sum(entry.kind == "interrupted" and entry.why != TAKEN_UP for entry in ledger.decisions(run)),
+        "interruptions": sum(
+            entry.kind == "interrupted" and not entry.why.startswith(TAKEN_UP) for entry in ledger.decisions(run)
+        ),
         "why": run.why,
         "problems": list(came_to.problems),
     }
@@ -291,15 +293,15 @@ def _go_on(book: Ledger, run: dict[str, Any], record: RunRecord, read: Reader) -
     if run["with_waivers"] != Outcome.UNDECIDED.value or book.runs(record.campaign, record.gate)[-1].id != record.id:
         return None
     go, close = commands.to_resume(record.gate), f"kvgate close {record.id} --reason '...'"
-    if record.state != "started" and unjudged(book, record):
+    if run["state"] != "unfinished" and unjudged(book, record):
         return read("not decided, and not judged to its end: no gate begins before; do that: {close}", close=close)
-    if run["stops"] and record.state != "started":
+    if run["stops"] and run["state"] != "unfinished":
         return read(
             "what had come to STOP counts, however the run ended; unless that was done: mend it, then both parties reopen the campaign: "
             "{reopen}",
             reopen="kvgate reopen --reason '...' --key FILE --party NAME",
         )
-    if record.state == "started":
+    if run["state"] == "unfinished":
         return read(
             "not decided: it still runs, or its process ended; then go on with what is missing: {go}; or close it: {close}",
             go=go, close=close,

@@ -17,6 +17,7 @@ from kvgate.cli.soak_schedule import SOAKS
 from kvgate.errors import KvgateError
 from kvgate.gate import options as gate_options
 from kvgate.gate.stored import running
+from kvgate.gate.unfinished import unjudged
 from kvgate.inventory import reader
 from kvgate.ledger.repository import Ledger
 from kvgate.soak.schedule import Book, begun
@@ -93,7 +94,7 @@ def died(inventory: Path, ledger: str) -> bool:
     try:
         with contextlib.closing(Ledger.open(ledger, write=False)) as book:
             run = book.unfinished(reader.read(inventory).rack.campaign, "G4")
-            return run is not None and run.state == "started" and not running(run)
+            return run is not None and (run.state == "started" or unjudged(book, run)) and not running(run)
     except KvgateError:
         return False  # the gate says what is wrong
 

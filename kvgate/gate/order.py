@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checks.phrase import Phrase, say
+from checks.verdict import Outcome
 from kvgate.agreement import Agreement
 from kvgate.campaign.scopes import Place
 from kvgate.campaign.seen import Seen
@@ -78,6 +79,10 @@ def allowed(
     force = frozen.in_force(ledger, inventory, options.trust, rack.campaign)
     documents = Documents(ledger, rack.campaign, force.trust, at)
     campaign = elsewhere.read(ledger, inventory, documents)
+    if any(one.run.id == resumed and one.outcome is Outcome.PASS for one in campaign.attempts):
+        raise NotAllowed(
+            say("run {run} passed with its waivers: it owes nothing; leave --only-stale away", run=resumed or "")
+        )
     opening = order.opening(campaign, options.gate, rack, agreement.digest, at, resumed=resumed)
     unsigned = _unsigned(options, ledger, rack.campaign, resumed)
     obstacles = [*([] if force.changed is None else [force.changed]), *opening.obstacles, *unsigned]

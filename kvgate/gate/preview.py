@@ -9,6 +9,7 @@ from checks.acceptance import Text
 from checks.around.probes import surroundings
 from checks.decision import Owed
 from checks.probe import Level
+from kvgate.gate import meeting
 from kvgate.gate.body import GateTest
 from kvgate.gate.session import GateSession
 
@@ -69,7 +70,7 @@ def preview(session: GateSession, tests: Sequence[GateTest]) -> Preview:
                 times = trial.rounds if step in trial.steps else 1
                 found[place] = (level, max(samples, times), [*clauses, test.owed.clause])
                 first.add(place)
-    for need in session.identities(session.met(hosts)):
+    for need in meeting.identities(session.inventory.rack, meeting.met(session.gate, session.inventory.rack, hosts)):
         level, samples, clauses = found.get((need.host, need.key), (need.probe.level.value, 1, []))
         found[need.host, need.key] = (level, samples, [*clauses, _IDENTITY])
         first.add((need.host, need.key))

@@ -21,10 +21,10 @@ from kvgate.campaign.seen import Seen
 from kvgate.codec import NO_EVIDENCE
 from kvgate.errors import CannotTell, KvgateError, Unwritable
 from kvgate.evidence.store import Evidence
-from kvgate.gate import rehearsal, verdicts
+from kvgate.gate import meeting, rehearsal, verdicts
 from kvgate.gate.answers import Answers
 from kvgate.gate.arrival import Arrival
-from kvgate.gate.ask import Asked, Need, Rehearsal
+from kvgate.gate.ask import Asked, Rehearsal
 from kvgate.gate.baseline import Baseline
 from kvgate.gate.body import GateTest, TermsThen, test_of
 from kvgate.gate.collect import Progress, Rounds, replay, with_rounds
@@ -90,6 +90,9 @@ class GateSession:
     _tests: Sequence[GateTest] = ()  # that the hosts were asked for
     _looks: bool = False  # whether there are answers of hosts to judge by
     _weighed: set[Owed] = field(default_factory=set)  # judged in this sitting
+    _cut: set[Owed] = field(
+        default_factory=set
+    )  # not judged to the end: by its time limit, or evidence that cannot be read
     journals: Journals | None = None  # a soak as it was collected; None: none was
     _soaked: Soaked | None = None
 
@@ -140,9 +143,9 @@ class GateSession:
         dry = self.rehearse(tests)
         assert self.evidence is not None  # noqa: S101 - a run that looks has an evidence folder
         self.late, self._tests, self._looks = frozenset(dry.late), tests, True
-        met, clocks = self.met(dry.hosts), sorted(set(dry.clocks))
+        met, clocks = meeting.met(self.gate, self.inventory.rack, dry.hosts), sorted(set(dry.clocks))
         hosts = sorted(met)
-        needs = [*dry.needs, *self.identities(met)]
+        needs = [*dry.needs, *meeting.identities(self.inventory.rack, met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = with_rounds(self._rounds.answers)
         self._asking(met)
@@ -160,15 +163,6 @@ class GateSession:
             for trial in may_not:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
             self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell, decided=self.stop_early)
-
-    def met(self, hosts: Collection[str]) -> set[str]:
-        """Hosts that a run meets: those it asks; after G1 all that can be asked, for the rack must be the one that passed."""
-        rest = self.inventory.rack.hosts.items() if self.gate != "G1" else ()
-        return {*hosts, *(name for name, host in rest if host.access != "none")}
-
-    def identities(self, hosts: Collection[str]) -> list[Need]:
-        """What tells this rack from another; asked of every host that is asked anything, in the same session."""
-        return [Need(host, probe) for host, probe in seen.questions(self.inventory.rack) if host in hosts]
 
     def _asking(self, hosts: Collection[str]) -> None:
         """Let the ledger know, before the first question, that hosts are asked: what they answer is owed from then on."""
@@ -210,12 +204,14 @@ class GateSession:
 
     def judge(self, test: GateTest) -> Judged:
         """Run one test on the kept answers and record its verdict."""
-        self._weighed.add(test.owed)
+        self._cut.add(test.owed)
         try:
             judged = self._judge(test, waiting())
         except Interrupted:
-            self._weighed.discard(test.owed)  # unlike what its time limit cut off: that hangs
+            self._cut.discard(test.owed)
             raise
+        self._cut.discard(test.owed)
+        self._weighed.add(test.owed)
         self.record(test.owed, judged)
         return judged
 
@@ -230,7 +226,7 @@ class GateSession:
         for owed, thing in self.owed if self._looks else ():
             known = self.judged.get(owed)
             told = known is not None and known.verdict.outcome is not Outcome.UNDECIDED
-            if owed in self._weighed or told or (test := chosen.get(owed) or test_of(owed, thing)) is None:
+            if owed in self._weighed | self._cut or told or (test := chosen.get(owed) or test_of(owed, thing)) is None:
                 continue
             judged = self._judge(test, nullcontext())
             if judged.verdict.outcome is Outcome.STOP:
@@ -354,6 +350,9 @@ class GateSession:
             self.stop_early()  # of what pytest did not come to, or was not to: -x, -k
         except KvgateError as error:
             self.trouble.append(str(error))
+        if self._cut:  # it may hang: who closes the run judges it without a limit
+            names = ", ".join(sorted({owed.clause for owed in self._cut}))
+            self.trouble.append(f"the judging of {names} was cut short: it is owed until kvgate close, or --only-stale")
         decision = self.decision()
         if self.ledger is not None and self.run is not None and not self.trouble:
             try:
@@ -378,7 +377,7 @@ class GateSession:
             self.stop_early()
             if self.evidence is not None:
                 whole = sealed(self.evidence, self.judged, "interrupted", why=why)
-                seal = NO_EVIDENCE if self._waiting else whole
+                seal = NO_EVIDENCE if self._waiting or self._cut else whole
         except KvgateError as error:
             if str(error) not in self.trouble:
                 self.trouble.append(str(error))

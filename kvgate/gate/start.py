@@ -355,8 +355,8 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
     earlier = look(ledger, run)
     session.evidence = _reopened(prepared, run, looked(ledger, run))
     dead = run.state == "started" or unjudged(ledger, run)
-    take_up(ledger, run)
     allowed.compare(ledger, session.evidence, gate)
+    take_up(ledger, run)
     session.judged = {
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }

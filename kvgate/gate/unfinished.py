@@ -33,20 +33,19 @@ def unjudged(ledger: Ledger, run: RunHandle) -> bool:
     return rule(looked(ledger, run), stops(ledger, run), ledger.decisions(run))
 
 
-def unsealed(ledger: Ledger, run: RunHandle) -> bool:
-    """Whether a run went on after its last end, and has no end since."""
-    from kvgate.ledger.rows import TAKEN_UP
+def taken_up(ledger: Ledger, run: RunHandle) -> bool:
+    """Whether a run that had its end went on, and has no end since."""
+    from kvgate.ledger.standing import taken_up as rule
 
-    own = [entry for entry in ledger.decisions(run) if entry.judgement == 1 and entry.kind != "waived"]
-    return bool(own) and own[-1].why == TAKEN_UP
+    return rule(ledger.decisions(run))
 
 
 def take_up(ledger: Ledger, run: RunRecord) -> None:
     """Note that a run which had its end goes on: until its next end nobody takes it for judged. Raises Unwritable."""
     from kvgate.ledger.rows import TAKEN_UP
 
-    if run.state != "started":
-        ledger.interrupt(run, TAKEN_UP)
+    if run.state != "started" and not taken_up(ledger, run):
+        ledger.interrupt(run, f"{TAKEN_UP}; before: {run.why}" if run.why else TAKEN_UP)
 
 
 def folder_of(run: RunHandle, root: Path | None = None) -> Path | None:

@@ -29,7 +29,7 @@ class StoredVerdict(VerdictRow):
     id: int = 0
 
 
-#: Why of the entry by which a run that had its end is open again: what it sees from then on is in no seal.
+#: Begins the reason of the entry by which a run that had its end is open again: what it sees from then on is in no seal.
 TAKEN_UP = "taken up again"
 
 

@@ -11,7 +11,7 @@ from checks.decision import Decision, Owed, decide
 from checks.verdict import Outcome
 from kvgate.codec import canonical, verdict_to_json
 from kvgate.ledger.queries import latest
-from kvgate.ledger.rows import RunRecord, Standing, StoredDecision, StoredVerdict
+from kvgate.ledger.rows import TAKEN_UP, RunRecord, Standing, StoredDecision, StoredVerdict
 
 
 def recompute(owed: Sequence[Owed], rows: Sequence[StoredVerdict]) -> Decision:
@@ -54,6 +54,12 @@ def unjudged(looked: bool, stops: int, decisions: Sequence[StoredDecision]) -> b
     """
     own = [entry for entry in decisions if entry.judgement == 1 and entry.kind != "waived"]
     return looked and not stops and (not own or (own[-1].kind == "interrupted" and not own[-1].evidence_lines))
+
+
+def taken_up(decisions: Sequence[StoredDecision]) -> bool:
+    """Whether a run that had its end went on, and has no end since."""
+    own = [entry for entry in decisions if entry.judgement == 1 and entry.kind != "waived"]
+    return bool(own) and own[-1].kind == "interrupted" and own[-1].why.startswith(TAKEN_UP)
 
 
 def unlike(decision: Decision, rows: Sequence[StoredVerdict]) -> list[str]:

@@ -17,7 +17,7 @@ from kvgate.gate.earlier import Earlier, answers_kept
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
 from kvgate.gate.stored import Then
-from kvgate.ledger.rows import RunRecord
+from kvgate.ledger.rows import TAKEN_UP, RunRecord
 from kvgate.reports.messages import Reader, language
 from kvgate.transport.base import Batch
 
@@ -104,7 +104,7 @@ def unsigned(resumed: RunRecord | None) -> str:
 def _fate(one: Earlier, read: Reader) -> str:
     if one.alive:
         return read("another process is at it now")
-    if one.run.state == "started":
+    if one.run.state == "started" or one.run.why.startswith(TAKEN_UP):
         return read("it never ended: it was killed, its machine went down, or it runs elsewhere")
     if one.run.state == "interrupted":
         return read("it was interrupted: {why}", why=one.run.why)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from checks.verdict import Outcome
 from kvgate.audit import evidence as audited
 from kvgate.audit import stoploss
 from kvgate.cli.soak_run import died as judging_died
-from kvgate.errors import Damaged, OutOfOrder, Refused, Unwritable
+from kvgate.errors import Damaged, NotAllowed, OutOfOrder, Refused, Unwritable
 from kvgate.evidence.store import AskedProbe
+from kvgate.gate.body import GateTest
+from kvgate.gate.collect import replay
 from kvgate.gate.judged import Judged
 from kvgate.gate.session import GateSession
+from kvgate.gate.start import begin
 from kvgate.ledger.repository import Ledger
 from kvgate.transport.base import Answer, Batch
-from tests.campaign.sample import BAD, HOST, UNTOLD, Site
+from tests.campaign.sample import ABOVE, BAD, GOOD, HOST, UNTOLD, Site
 from tests.invoking import invoked
 
 
@@ -117,10 +121,11 @@ def test_who_deletes_the_evidence_cannot_take_the_run_up_anew(site: Site, left: 
 
 
 def test_an_attempt_that_nobody_was_asked_in_holds_nothing(site: Site) -> None:
-    session = site.begin("G1")
+    session = begin(site.prepared("G1")).session
     assert session.evidence is not None
-    session.interrupt("Ctrl-C")
-    assert site.why("G1") == []
+    session.evidence.close()
+    site.ledger.interrupt(site.last(), "it died before the first question")
+    assert (site.why("G1"), kinds(site)) == ([], [])
 
 
 def test_it_counts_under_another_name_of_the_campaign_too(site: Site) -> None:
@@ -169,13 +174,14 @@ def test_one_that_died_when_it_was_taken_up_again_is_judged_first(site: Site, ev
     folder = Path(site.last().evidence)
     if evidence == "moved away":
         shutil.move(folder, site.folder / "hidden")
-    with pytest.raises(OutOfOrder, match=r"nobody judged what it had seen.*kvgate close"):
+    with pytest.raises(OutOfOrder, match=r"has no end yet.*kvgate close"):
         site.begin("G1")
-    assert site.why("G1") == ["unjudged"]
+    assert site.why("G1") == ["open"]
     if evidence == "moved away":
-        assert closed(site).startswith("4 ")
+        assert "could not be judged" in closed(site)
+        assert site.why("G1") == ["unjudged"]
         shutil.move(site.folder / "hidden", folder)
-    assert closed(site).startswith("0 ")
+    assert closed(site).endswith("is closed as UNDECIDED")
     assert (site.why("G1"), kinds(site)) == ([], [])
     assert site.run("G1").attempt == 2
 
@@ -186,7 +192,7 @@ def test_a_stop_seen_before_such_a_death_is_no_tampering_and_the_run_can_be_clos
     again.record(owed, Judged(BAD))
     again.write()
     die(again)
-    assert (site.why("G1"), kinds(site)) == (["stopped"], [])
+    assert (site.why("G1"), kinds(site)) == (["open", "stopped"], [])
     assert "1 verdict of it is STOP" in closed(site)
     assert (site.why("G1"), kinds(site)) == (["stopped"], [])
     assert "has its end already" in closed(site)
@@ -198,6 +204,72 @@ def test_a_run_that_is_under_way_again_lets_nobody_begin_beside_it(site: Site) -
         site.begin("G1")
     site.judge(again, {})
     assert again.finish().outcome is Outcome.PASS
+    assert site.why("G1") == []
+
+
+def test_a_run_that_is_under_way_again_is_not_reopened_before_it_has_its_end(site: Site) -> None:
+    """Both would sign that the campaign goes on after what nobody has seen yet."""
+    again = taken_up(site)
+    with pytest.raises(NotAllowed, match="has no end yet: close it first"):
+        site.reopen("vendor", "customer")
+    die(again)
+    shutil.rmtree(site.last().evidence)
+    assert "could not be judged" in closed(site)
+    site.reopen("vendor", "customer")
+    assert site.passed("G1").attempt == 2
+
+
+def test_it_is_shown_as_one_without_an_end_and_why_it_ended_before_is_kept(site: Site) -> None:
+    first = site.begin("G1")
+    first.interrupt("the laptop was closed")
+    die(first)
+    die(site.begin("G1", only_stale=True))
+    (run,) = json.loads(invoked("runs", "--ledger", site.url, "--json").stdout)
+    assert (run["state"], run["interruptions"]) == ("unfinished", 1)
+    assert "the laptop was closed" in run["why"]
+    shown = " ".join(invoked("show", run["run"], "--ledger", site.url).stdout.split())
+    assert "UNDECIDED (unfinished)" in shown
+    assert "--only-stale; or close it: kvgate close" in shown
+
+
+def test_what_passed_with_its_waivers_is_not_taken_up(site: Site) -> None:
+    """Its certificate would open nothing from then on, and what is waived need not be asked again."""
+    session = site.begin("G1")
+    site.judge(session, {HOST: ABOVE})
+    session.finish()
+    session.close()
+    run = site.last()
+    site.waive(run, f"G1.{HOST}")
+    site.certify(run)
+    with pytest.raises(NotAllowed, match="passed with its waivers"):
+        site.begin("G1", only_stale=True)
+    assert site.why("G2") == []
+
+
+class CutOff(BaseException):
+    """As pytest fails a test at its time limit."""
+
+
+@pytest.mark.parametrize("error", [Unwritable("the disk is full"), CutOff()])
+def test_a_judging_that_was_cut_short_leaves_no_seal(site: Site, error: BaseException) -> None:
+    """It is owed still, and whoever closes the run judges it: skipped and sealed, its STOP would be forgotten."""
+    session = site.begin("G1")
+    assert session.evidence is not None
+    session.answers = replay(session.evidence)
+    owed, thing = session.owed[0]
+
+    def body() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        session.judge(GateTest(owed, thing, body, ()))
+    for item, _ in session.owed[1:]:
+        session.record(item, Judged(GOOD))
+    assert session.finish().outcome is Outcome.UNDECIDED
+    session.close()
+    assert any("was cut short" in one for one in session.trouble)
+    assert site.why("G1") == ["unjudged"]
+    assert closed(site).startswith("0 ")
     assert site.why("G1") == []
 
 
@@ -234,6 +306,8 @@ def test_a_timer_goes_on_with_the_judging_that_died_and_with_no_other(site: Site
     assert not judging_died(inventory, site.url), "it is under way"
     assert session.evidence is not None
     session.evidence.close()
+    assert judging_died(inventory, site.url)
+    site.ledger.interrupt(site.last(), "the disk was full")  # an end without a seal: nobody judged what it saw
     assert judging_died(inventory, site.url)
     again = site.begin("G4", only_stale=True)
     site.judge(again, {})
