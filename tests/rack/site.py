@@ -41,6 +41,10 @@ class RackSite(Site):
     def soaks(self) -> Path:
         return self.folder / "soaks"
 
+    def environment(self, **more: str) -> dict[str, str]:
+        """Every command writes into this folder: whoever keeps the rack up has a ledger of his own in this checkout."""
+        return super().environment(**{"KVGATE_LEDGER": self.ledger, "KVGATE_EVIDENCE": str(self.evidence), **more})
+
     def run(self, gate: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a gate to its end, whatever comes of it."""
         return self.started(
