@@ -66,7 +66,9 @@ def _elsewhere(other: Elsewhere) -> list[Obstacle]:
     for attempt in other.stopping:
         run = attempt.run
         if attempt.unjudged:
-            found.append(_unjudged(attempt))
+            one = _open(attempt) if attempt.open else _unjudged(attempt)
+            why = say("on this very rack, in campaign {campaign}: {why}", campaign=other.campaign, why=one.why)
+            found.append(Obstacle(one.kind, why, one.do))
             continue
         why = say(
             "this very rack ended campaign {campaign} with the STOP of {gate} (attempt {attempt}, run {run}): another name "
@@ -154,11 +156,6 @@ def _unjudged(attempt: Attempt) -> Obstacle:
         "attempt {attempt} at {gate} (run {run}) ended early, and nobody judged what it had seen by then: that may be a STOP",
         attempt=run.attempt, gate=run.gate, run=run.id,
     )  # fmt: skip
-    if attempt.open:
-        why = say(
-            "attempt {attempt} at {gate} of campaign {campaign} (run {run}), on this very rack, has no end yet",
-            attempt=run.attempt, gate=run.gate, campaign=run.campaign, run=run.id,
-        )  # fmt: skip
     do = say(
         "judge it: kvgate close {run} --reason '...'; where its evidence is lost, both parties reopen the campaign: kvgate reopen "
         "--campaign {campaign} --reason '...' --key FILE --party NAME, and kvgate cosign",

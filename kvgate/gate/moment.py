@@ -16,8 +16,7 @@ class Moment:
 
     ``done`` and ``left`` are seconds of planned load over all trials. While a round runs, ``step`` is what runs for ``elapsed``
     seconds by now and ``live`` what it moves; ``ended`` is set after it, and ``proof`` before the first one: whether the judgement
-    of the trial was shown to be able to fail. ``decides``: that round came to a
-    STOP which the ledger has.
+    of the trial was shown to be able to fail. ``decides``: that round came to a STOP which the ledger has.
     """
 
     title: Phrase

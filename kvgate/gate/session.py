@@ -148,7 +148,7 @@ class GateSession:
         needs = [*dry.needs, *meeting.identities(self.inventory.rack, met)]
         self._rounds = Rounds(needs, hosts, transport, self.evidence, progress, clocks=clocks)
         self.answers = with_rounds(self._rounds.answers)
-        self._asking(met)
+        self._asking(self.answers, met)
         self._rounds.first()
         self.identify(met)
         if self.journals is not None:
@@ -164,11 +164,10 @@ class GateSession:
                 self.evidence.note(NOT_PERMITTED, trial=trial.key, serials=sorted(written(trial)))
             self._trials = Trials(may, transport, self.answers, mark, watch=watch, tell=tell, decided=self.stop_early)
 
-    def _asking(self, hosts: Collection[str]) -> None:
+    def _asking(self, none_yet: Answers, hosts: Collection[str]) -> None:
         """Let the ledger know, before the first question, that hosts are asked: what they answer is owed from then on."""
-        assert self.answers is not None  # noqa: S101 - empty yet
         if self.ledger is not None and self.run is not None and not self.seen:
-            found = [one for one in seen.look(self.inventory.rack, self.answers) if one.host in hosts]
+            found = [one for one in seen.look(self.inventory.rack, none_yet) if one.host in hosts]
             self.ledger.see(self.run, [one.row() for one in found])
 
     def identify(self, hosts: Collection[str]) -> None:
@@ -236,10 +235,9 @@ class GateSession:
         self.write()
         return found and not self._waiting
 
-    def recall(self) -> None:
+    def recall(self, evidence: Evidence) -> None:
         """Judge for its STOPs what an earlier sitting of the run was told and died with, before its hosts are asked anything again."""
-        assert self.evidence is not None  # noqa: S101 - a run that is taken up has one
-        self.answers, self._looks = replay(self.evidence), True
+        self.answers, self._looks = replay(evidence), True
         self.stop_early()
         self.answers = self._tried = self._soaked = None
         self._looks = False

@@ -361,7 +361,7 @@ def _resume(prepared: Prepared, session: GateSession, ledger: Ledger) -> Started
         item: Judged(stored.verdict, stored.basis, stored.reason, stored.evidence) for item, stored in recorded.items()
     }
     if dead:
-        session.recall()
+        session.recall(session.evidence)
     from kvgate.campaign import tickets
 
     return Started(

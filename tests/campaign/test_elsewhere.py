@@ -139,7 +139,7 @@ def test_an_attempt_without_an_end_is_counted_and_blocks_once_it_has_looked(site
     name = site.inventory.rack.campaign
     session = site.begin("G1")
     renamed(site)
-    assert site.why("G1") == ["unjudged"]
+    assert site.why("G1") == ["open"]
     assert [one.run.id for other in site.campaign().elsewhere for one in other.attempts] == [site.last().id]
     renamed(site, name)
     site.judge(session, {DISK: BAD})

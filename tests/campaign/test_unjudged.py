@@ -279,8 +279,8 @@ def test_another_name_of_the_campaign_does_not_get_around_a_run_without_an_end(s
     die(session)
     site.text = site.text.replace("campaign: demo", "campaign: other")
     (obstacle,) = site.opening("G1").obstacles
-    assert obstacle.kind == "unjudged"
-    assert "on this very rack, has no end yet" in str(obstacle.why)
+    assert obstacle.kind == "open"
+    assert "on this very rack, in campaign demo: attempt 1 at G1" in str(obstacle.why)
     assert closed(site).startswith("0 ")
     assert site.why("G1") == []
 
